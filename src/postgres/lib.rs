@@ -1,0 +1,3 @@
+//! `iceberg_fdw`: the extension. The only crate that touches `pgrx`.
+
+::pgrx::pg_module_magic!(name, version);
