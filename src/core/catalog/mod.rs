@@ -1,0 +1,2 @@
+//! Finding tables and the metadata file that is current: the path catalog.
+//! Stands on `spec` and `storage`.
