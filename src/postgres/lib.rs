@@ -1,3 +1,12 @@
 //! `iceberg_fdw`: the extension. The only crate that touches `pgrx`.
 
+pub mod error;
+pub mod session;
+
 ::pgrx::pg_module_magic!(name, version);
+
+/// Called by Postgres when the library is loaded.
+#[pgrx::pg_guard]
+pub extern "C-unwind" fn _PG_init() {
+    session::settings::define();
+}
