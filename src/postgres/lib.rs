@@ -1,6 +1,10 @@
 //! `iceberg_fdw`: the extension. The only crate that touches `pgrx`.
 
+pub mod encoding;
 pub mod error;
+pub mod list;
+pub mod options;
+pub mod privileges;
 pub mod session;
 
 ::pgrx::pg_module_magic!(name, version);

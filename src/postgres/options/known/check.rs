@@ -1,7 +1,7 @@
 //! Checks a whole list of options as Postgres hands it to a validator: after `ALTER … OPTIONS` too
 //! it is the complete new list. A secret's value never becomes part of a message.
 
-use super::kind::{ValueFault, boolean};
+use super::kind::ValueFault;
 use super::names::{list, nearest};
 use super::table::{OPTIONS, OptionRow, Place, Support, find};
 
@@ -202,23 +202,6 @@ fn conflict(one: &str, other: &str) -> Fault {
 /// A row's text without the marks that make code of a word in the README.
 fn plain(text: &str) -> String {
     text.replace('`', "")
-}
-
-/// The value that holds for an option at the place the list stands at: the one given, or else the
-/// table's default.
-pub fn value<'a>(given: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    given
-        .iter()
-        .find(|(other, _)| other == name)
-        .map(|(_, value)| value.as_str())
-}
-
-/// The boolean that holds when none of the lists, the most specific first, gives the option.
-pub fn default_flag(name: &str) -> bool {
-    find(name)
-        .and_then(|row| row.default)
-        .and_then(boolean)
-        .unwrap_or(false)
 }
 
 #[cfg(test)]
