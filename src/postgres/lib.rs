@@ -6,6 +6,7 @@ pub mod list;
 pub mod options;
 pub mod privileges;
 pub mod session;
+pub mod types;
 
 ::pgrx::pg_module_magic!(name, version);
 
