@@ -3,7 +3,7 @@
 
 mod calendar;
 #[cfg(test)]
-mod corpus_tests;
+pub(crate) mod corpus_tests;
 mod json;
 pub mod name_mapping;
 pub mod partition;
