@@ -314,3 +314,7 @@ impl Inheritance {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "manifest_tests.rs"]
+mod tests;

@@ -11,6 +11,8 @@ pub mod partition_tuple;
 pub mod schema;
 pub mod snapshot;
 pub mod table_metadata;
+#[cfg(test)]
+pub(crate) mod test_files;
 pub mod types;
 pub mod value;
 
