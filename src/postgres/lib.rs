@@ -1,11 +1,16 @@
 //! `iceberg_fdw`: the extension. The only crate that touches `pgrx`.
 
+pub mod catalog;
 pub mod encoding;
 pub mod error;
+pub mod fdw;
+pub mod functions;
 pub mod list;
 pub mod options;
 pub mod privileges;
 pub mod session;
+pub mod sql;
+pub mod types;
 
 ::pgrx::pg_module_magic!(name, version);
 

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::given::{Given, default};
 use super::known::{kind, location_list};
-use crate::encoding::from_server;
+use crate::encoding::{from_server, to_server};
 use crate::error::{OrRaise, Report};
 
 /// The options of a server.
@@ -64,6 +64,14 @@ impl ServerOptions {
             Self::read(CStr::from_ptr((*server).servername), (*server).options)
         }
         .or_raise()
+    }
+
+    /// The options of the server of this name; raises an error if there is none.
+    pub fn by_name(name: &str) -> Self {
+        let held = to_server(name).unwrap_or_default();
+        // SAFETY: gives a server in the current memory context or raises an error.
+        let server = unsafe { (*pg_sys::GetForeignServerByName(held.as_ptr(), false)).serverid };
+        Self::of_server(server)
     }
 
     /// # Safety

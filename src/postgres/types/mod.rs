@@ -1,0 +1,3 @@
+//! Between Iceberg's types and Postgres' types.
+
+pub mod mapping;
