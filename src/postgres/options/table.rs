@@ -100,7 +100,7 @@ impl ServerOptions {
                     self.name
                 ),
             )
-            .with_hint("Use ALTER SERVER … OPTIONS (ADD warehouse …), or the option \"location\" on the table.")
+            .with_hint("Use ALTER SERVER ... OPTIONS (ADD warehouse ...), or the option \"location\" on the table.")
             .raise()
         };
         let mut location = warehouse.trim_end_matches('/').to_owned();

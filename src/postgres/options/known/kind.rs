@@ -91,8 +91,11 @@ impl Kind {
             } => "a whole number of 64 bits".to_owned(),
             Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
             Self::Choice { values, later } => {
-                let words: Vec<_> = values.iter().chain(later).copied().collect();
-                words.join(", ")
+                let values = values.join(", ");
+                match later {
+                    [] => values,
+                    later => format!("{values} (not yet: {})", later.join(", ")),
+                }
             }
             Self::Uuid => "a uuid such as 9c12d441-03fe-4693-9a96-a0705ddf69c1".to_owned(),
             Self::Location => "an absolute path or a URL".to_owned(),
