@@ -2,10 +2,13 @@
 
 pub mod encoding;
 pub mod error;
+pub mod fdw;
+pub mod functions;
 pub mod list;
 pub mod options;
 pub mod privileges;
 pub mod session;
+pub mod sql;
 pub mod types;
 
 ::pgrx::pg_module_magic!(name, version);

@@ -38,7 +38,11 @@ impl std::fmt::Display for Mismatch {
 /// The Postgres column of every Iceberg column, found by the option `field_id`, quoted.
 ///
 /// A column's name may have been shortened to what Postgres allows, so names alone do not tell.
-pub fn column_names(client: &mut Client, table: &str, columns: &[Field]) -> Result<Vec<String>, Mismatch> {
+pub fn column_names(
+    client: &mut Client,
+    table: &str,
+    columns: &[Field],
+) -> Result<Vec<String>, Mismatch> {
     let query = format!(
         "SELECT attname::text, split_part(option, '=', 2)::bigint FROM pg_attribute, unnest(attfdwoptions) option
          WHERE attrelid = {}::regclass AND attnum > 0 AND NOT attisdropped AND option LIKE 'field_id=%'",
@@ -48,39 +52,76 @@ pub fn column_names(client: &mut Client, table: &str, columns: &[Field]) -> Resu
     let mut names = Vec::with_capacity(columns.len());
     for column in columns {
         let found = rows.iter().find(|row| row.get::<_, i64>(1) == column.id);
-        let found = found.ok_or_else(|| Mismatch::Rows(format!("no column of {table} has the field id {} ({})", column.id, column.name)))?;
+        let found = found.ok_or_else(|| {
+            Mismatch::Rows(format!(
+                "no column of {table} has the field id {} ({})",
+                column.id, column.name
+            ))
+        })?;
         names.push(identifier(found.get::<_, String>(0)));
     }
     if rows.len() != columns.len() {
-        return Err(Mismatch::Rows(format!("{table} has {} columns, expected {}", rows.len(), columns.len())));
+        return Err(Mismatch::Rows(format!(
+            "{table} has {} columns, expected {}",
+            rows.len(),
+            columns.len()
+        )));
     }
     Ok(names)
 }
 
 /// All rows of a query whose columns have these types.
-pub fn read_rows(client: &mut Client, query: &str, kinds: &[&IcebergType]) -> Result<Vec<Vec<Value>>, Mismatch> {
+pub fn read_rows(
+    client: &mut Client,
+    query: &str,
+    kinds: &[&IcebergType],
+) -> Result<Vec<Vec<Value>>, Mismatch> {
     client.batch_execute("SET timezone = 'UTC'")?;
     let mut rows = Vec::new();
     for message in client.simple_query(query)? {
         if let SimpleQueryMessage::Row(row) = message {
             let value = |(at, kind): (usize, &&IcebergType)| column_value(kind, row.get(at));
-            rows.push(kinds.iter().enumerate().map(value).collect::<Result<_, _>>().map_err(Mismatch::Rows)?);
+            rows.push(
+                kinds
+                    .iter()
+                    .enumerate()
+                    .map(value)
+                    .collect::<Result<_, _>>()
+                    .map_err(Mismatch::Rows)?,
+            );
         }
     }
     Ok(rows)
 }
 
 /// Compares all rows of a foreign table with the expected ones.
-pub fn compare_table(client: &mut Client, table: &str, expected: &Expected) -> Result<(), Mismatch> {
+pub fn compare_table(
+    client: &mut Client,
+    table: &str,
+    expected: &Expected,
+) -> Result<(), Mismatch> {
     let names = column_names(client, table, &expected.columns)?;
     let kinds: Vec<_> = expected.columns.iter().map(|column| &column.kind).collect();
-    let rows = read_rows(client, &format!("SELECT {} FROM {table}", names.join(", ")), &kinds)?;
+    let rows = read_rows(
+        client,
+        &format!("SELECT {} FROM {table}", names.join(", ")),
+        &kinds,
+    )?;
     if rows.len() != expected.count {
-        return Err(Mismatch::Rows(format!("{} rows, expected {}", rows.len(), expected.count)));
+        return Err(Mismatch::Rows(format!(
+            "{} rows, expected {}",
+            rows.len(),
+            expected.count
+        )));
     }
-    let count: i64 = client.query_one(&format!("SELECT count(*) FROM {table}"), &[])?.get(0);
+    let count: i64 = client
+        .query_one(&format!("SELECT count(*) FROM {table}"), &[])?
+        .get(0);
     if count != expected.count as i64 {
-        return Err(Mismatch::Rows(format!("count(*) is {count}, expected {}", expected.count)));
+        return Err(Mismatch::Rows(format!(
+            "count(*) is {count}, expected {}",
+            expected.count
+        )));
     }
     match &expected.rows {
         Rows::All(wanted) => compare_rows(&expected.columns, rows, wanted.clone()),
@@ -94,7 +135,11 @@ pub fn compare_table(client: &mut Client, table: &str, expected: &Expected) -> R
 }
 
 /// Compares two bags of rows.
-pub fn compare_rows(columns: &[Field], mut rows: Vec<Vec<Value>>, mut wanted: Vec<Vec<Value>>) -> Result<(), Mismatch> {
+pub fn compare_rows(
+    columns: &[Field],
+    mut rows: Vec<Vec<Value>>,
+    mut wanted: Vec<Vec<Value>>,
+) -> Result<(), Mismatch> {
     for row in wanted.iter_mut().chain(rows.iter_mut()) {
         for (value, column) in row.iter_mut().zip(columns) {
             if is_jsonb(&column.kind) {
@@ -107,12 +152,23 @@ pub fn compare_rows(columns: &[Field], mut rows: Vec<Vec<Value>>, mut wanted: Ve
     for (row, wanted) in rows.iter().zip(&wanted) {
         for ((value, wanted_value), column) in row.iter().zip(wanted).zip(columns) {
             if value != wanted_value {
-                let text = format!("column {}: {value:?}, expected {wanted_value:?}, in the row {row:?}, expected {wanted:?}", column.name);
+                let text = format!(
+                    "column {}: {value:?}, expected {wanted_value:?}, in the row {row:?}, expected {wanted:?}",
+                    column.name
+                );
                 return Err(Mismatch::Rows(text));
             }
         }
     }
-    if rows.len() == wanted.len() { Ok(()) } else { Err(Mismatch::Rows(format!("{} rows, expected {}", rows.len(), wanted.len()))) }
+    if rows.len() == wanted.len() {
+        Ok(())
+    } else {
+        Err(Mismatch::Rows(format!(
+            "{} rows, expected {}",
+            rows.len(),
+            wanted.len()
+        )))
+    }
 }
 
 /// Whether a column of this type is a `jsonb` column.
@@ -128,7 +184,12 @@ mod tests {
     use super::*;
 
     fn column() -> Vec<Field> {
-        vec![Field { id: 1, name: "d".into(), required: false, kind: IcebergType::Double }]
+        vec![Field {
+            id: 1,
+            name: "d".into(),
+            required: false,
+            kind: IcebergType::Double,
+        }]
     }
 
     #[test]

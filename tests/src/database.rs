@@ -21,15 +21,27 @@ impl Database {
     /// A database in the cluster's default encoding with the extension in it.
     pub fn new() -> Database {
         let database = Database::empty("");
-        database.connect().batch_execute("CREATE EXTENSION iceberg_fdw").expect("the extension can be created");
+        database
+            .connect()
+            .batch_execute("CREATE EXTENSION iceberg_fdw")
+            .expect("the extension can be created");
         database
     }
 
     /// A database without the extension; `options` follow `CREATE DATABASE name`.
     pub fn empty(options: &str) -> Database {
-        let name = format!("iceberg_test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        administrator().batch_execute(&format!("CREATE DATABASE {name} {options}")).expect("a database can be created");
-        Database { name, notices: Arc::default() }
+        let name = format!(
+            "iceberg_test_{}_{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
+        administrator()
+            .batch_execute(&format!("CREATE DATABASE {name} {options}"))
+            .expect("a database can be created");
+        Database {
+            name,
+            notices: Arc::default(),
+        }
     }
 
     /// The database's name.
@@ -48,11 +60,20 @@ impl Database {
         config.dbname(&self.name);
         let notices = self.notices.clone();
         config.notice_callback(move |notice| {
-            let mut notices = notices.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            notices.push(format!("{}: {} {}", notice.severity(), notice.message(), notice.detail().unwrap_or("")));
+            let mut notices = notices
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            notices.push(format!(
+                "{}: {} {}",
+                notice.severity(),
+                notice.message(),
+                notice.detail().unwrap_or("")
+            ));
         });
         change(&mut config);
-        let mut client = config.connect(NoTls).expect("the test cluster accepts connections");
+        let mut client = config
+            .connect(NoTls)
+            .expect("the test cluster accepts connections");
         client
             .batch_execute("SET client_min_messages = warning; SET extra_float_digits = 1; SET bytea_output = hex; SET datestyle = 'ISO, MDY'")
             .expect("settings can be set");
@@ -62,13 +83,20 @@ impl Database {
     /// A connection, and the server `lake` in the database. Warehouses are given as options of tables.
     pub fn with_server(&self) -> Client {
         let mut client = self.connect();
-        client.batch_execute("CREATE SERVER IF NOT EXISTS lake FOREIGN DATA WRAPPER iceberg_fdw").expect("a server can be created");
+        client
+            .batch_execute("CREATE SERVER IF NOT EXISTS lake FOREIGN DATA WRAPPER iceberg_fdw")
+            .expect("a server can be created");
         client
     }
 
     /// The warnings and notices since the last call.
     pub fn take_notices(&self) -> Vec<String> {
-        std::mem::take(&mut *self.notices.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+        std::mem::take(
+            &mut *self
+                .notices
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner()),
+        )
     }
 }
 
@@ -80,7 +108,10 @@ impl Default for Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        let dropped = administrator().batch_execute(&format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
+        let dropped = administrator().batch_execute(&format!(
+            "DROP DATABASE IF EXISTS {} WITH (FORCE)",
+            self.name
+        ));
         if let Err(error) = dropped
             && !std::thread::panicking()
         {
@@ -91,12 +122,16 @@ impl Drop for Database {
 
 /// The configuration of the test cluster.
 pub fn config() -> Config {
-    environment::dsn().parse().expect("the connection string is valid")
+    environment::dsn()
+        .parse()
+        .expect("the connection string is valid")
 }
 
 /// A connection to the database that the environment names.
 pub fn administrator() -> Client {
-    config().connect(NoTls).expect("the test cluster accepts connections")
+    config()
+        .connect(NoTls)
+        .expect("the test cluster accepts connections")
 }
 
 /// A string literal.
@@ -116,22 +151,48 @@ pub fn quoted_path(path: impl AsRef<Path>) -> String {
 
 /// The call of `iceberg.attach` that makes the foreign table `name` on the server `lake`; `more` are named arguments.
 pub fn attach(name: &str, location: impl AsRef<Path>, more: &str) -> String {
-    let more = if more.is_empty() { String::new() } else { format!(", {more}") };
-    format!("SELECT iceberg.attach({}, 'lake', {}{more})", quoted(name), quoted_path(location))
+    let more = if more.is_empty() {
+        String::new()
+    } else {
+        format!(", {more}")
+    };
+    format!(
+        "SELECT iceberg.attach({}, 'lake', {}{more})",
+        quoted(name),
+        quoted_path(location)
+    )
 }
 
 /// The statement that declares the foreign table `name` over a location on the server `lake`, with further options.
-pub fn foreign_table(name: &str, columns: &str, location: impl AsRef<Path>, options: &[(&str, &str)]) -> String {
-    let more: String = options.iter().map(|(option, value)| format!(", {option} {}", quoted(value))).collect();
-    format!("CREATE FOREIGN TABLE {name} ({columns}) SERVER lake OPTIONS (location {}{more})", quoted_path(location))
+pub fn foreign_table(
+    name: &str,
+    columns: &str,
+    location: impl AsRef<Path>,
+    options: &[(&str, &str)],
+) -> String {
+    let more: String = options
+        .iter()
+        .map(|(option, value)| format!(", {option} {}", quoted(value)))
+        .collect();
+    format!(
+        "CREATE FOREIGN TABLE {name} ({columns}) SERVER lake OPTIONS (location {}{more})",
+        quoted_path(location)
+    )
 }
 
 /// The rows of a query as text, NULL as None.
-pub fn text_rows(client: &mut Client, query: &str) -> Result<Vec<Vec<Option<String>>>, postgres::Error> {
+pub fn text_rows(
+    client: &mut Client,
+    query: &str,
+) -> Result<Vec<Vec<Option<String>>>, postgres::Error> {
     let mut rows = Vec::new();
     for message in client.simple_query(query)? {
         if let SimpleQueryMessage::Row(row) = message {
-            rows.push((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect());
+            rows.push(
+                (0..row.len())
+                    .map(|at| row.get(at).map(str::to_owned))
+                    .collect(),
+            );
         }
     }
     Ok(rows)
@@ -140,6 +201,9 @@ pub fn text_rows(client: &mut Client, query: &str) -> Result<Vec<Vec<Option<Stri
 /// The only value of a query's only row, as text.
 pub fn text_value(client: &mut Client, query: &str) -> Result<Option<String>, postgres::Error> {
     let mut rows = text_rows(client, query)?;
-    assert!(rows.len() == 1 && rows[0].len() == 1, "one value was expected, not {rows:?}");
+    assert!(
+        rows.len() == 1 && rows[0].len() == 1,
+        "one value was expected, not {rows:?}"
+    );
     Ok(rows.remove(0).remove(0))
 }

@@ -41,7 +41,9 @@ pub fn pg_bin() -> PathBuf {
 
 /// The server's major version, for example 17.
 pub fn pg_major() -> u32 {
-    required(PG_MAJOR).parse().expect("the major version is a number")
+    required(PG_MAJOR)
+        .parse()
+        .expect("the major version is a number")
 }
 
 /// The corpus, or why its tests cannot run.
@@ -49,12 +51,20 @@ pub fn corpus() -> Result<PathBuf, String> {
     let Ok(path) = std::env::var(CORPUS) else {
         return Err(format!("{CORPUS} is not set"));
     };
-    if Path::new(&path).is_dir() { Ok(PathBuf::from(path)) } else { Err(format!("{CORPUS} names no directory")) }
+    if Path::new(&path).is_dir() {
+        Ok(PathBuf::from(path))
+    } else {
+        Err(format!("{CORPUS} names no directory"))
+    }
 }
 
 /// The corpus at the place that its metadata names, if it is there.
 pub fn corpus_in_place() -> Result<PathBuf, String> {
     corpus()?;
     let path = PathBuf::from(CORPUS_IN_PLACE);
-    if path.is_dir() { Ok(path) } else { Err(format!("{CORPUS_IN_PLACE} does not exist")) }
+    if path.is_dir() {
+        Ok(path)
+    } else {
+        Err(format!("{CORPUS_IN_PLACE} does not exist"))
+    }
 }

@@ -29,18 +29,25 @@ impl Expected {
     /// Reads the file beside a table. A table with a type that is not compared yet has no rows here.
     pub fn read(table: &Path) -> Expected {
         let path = table.join("expected.json");
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let json: Json = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text = std::fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let json: Json = serde_json::from_str(&text)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let columns = fields(&json["schema"]);
         let all = rows(&columns, &json["rows"]);
         let zipped = table.join("rows.jsonl.gz");
         let rows = match all {
             Some(rows) => Rows::All(rows),
             None if zipped.exists() => Rows::All(lines(&columns, &zipped)),
-            None => Rows::Head(rows(&columns, &json["rows_head"]).expect("either all rows or the first ones are given")),
+            None => Rows::Head(
+                rows(&columns, &json["rows_head"])
+                    .expect("either all rows or the first ones are given"),
+            ),
         };
         Expected {
-            format_version: json["format_version"].as_i64().expect("a format version is a number"),
+            format_version: json["format_version"]
+                .as_i64()
+                .expect("a format version is a number"),
             count: json["count"].as_u64().expect("a count is a number") as usize,
             columns,
             rows,
@@ -70,18 +77,37 @@ pub fn text_order(row: &[Value]) -> String {
 fn row(columns: &[Field], json: &Json) -> Vec<Value> {
     let value = |column: &Field| match &column.kind {
         IcebergType::Other(_) => Value::Null,
-        kind => Value::from_expected(kind, json.get(&column.name).unwrap_or_else(|| panic!("a row lacks the column {}", column.name))),
+        kind => Value::from_expected(
+            kind,
+            json.get(&column.name)
+                .unwrap_or_else(|| panic!("a row lacks the column {}", column.name)),
+        ),
     };
     columns.iter().map(value).collect()
 }
 
 fn rows(columns: &[Field], json: &Json) -> Option<Vec<Vec<Value>>> {
-    Some(json.as_array()?.iter().map(|json| row(columns, json)).collect())
+    Some(
+        json.as_array()?
+            .iter()
+            .map(|json| row(columns, json))
+            .collect(),
+    )
 }
 
 fn lines(columns: &[Field], path: &Path) -> Vec<Vec<Value>> {
-    let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let file =
+        std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut text = String::new();
-    GzDecoder::new(file).read_to_string(&mut text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    text.lines().map(|line| row(columns, &serde_json::from_str(line).expect("a line is a JSON object"))).collect()
+    GzDecoder::new(file)
+        .read_to_string(&mut text)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines()
+        .map(|line| {
+            row(
+                columns,
+                &serde_json::from_str(line).expect("a line is a JSON object"),
+            )
+        })
+        .collect()
 }

@@ -19,7 +19,11 @@ pub fn server_error<T>(result: Result<T, postgres::Error>) -> DbError {
 /// All that an error says to a user.
 pub fn text(error: &DbError) -> String {
     let mut text = format!("{}: {}", error.code().code(), error.message());
-    for (name, more) in [("detail", error.detail()), ("hint", error.hint()), ("context", error.where_())] {
+    for (name, more) in [
+        ("detail", error.detail()),
+        ("hint", error.hint()),
+        ("context", error.where_()),
+    ] {
         if let Some(more) = more {
             text.push_str(&format!("\n{name}: {more}"));
         }
@@ -31,8 +35,14 @@ pub fn text(error: &DbError) -> String {
 pub fn expect<T>(result: Result<T, postgres::Error>, states: &[&str], parts: &[&str]) {
     let error = server_error(result);
     let text = text(&error);
-    assert!(states.contains(&error.code().code()), "expected SQLSTATE {states:?}, got {text}");
+    assert!(
+        states.contains(&error.code().code()),
+        "expected SQLSTATE {states:?}, got {text}"
+    );
     for part in parts {
-        assert!(text.contains(part), "the error does not say {part:?}: {text}");
+        assert!(
+            text.contains(part),
+            "the error does not say {part:?}: {text}"
+        );
     }
 }

@@ -10,7 +10,9 @@ pub enum IcebergType {
     Long,
     Float,
     Double,
-    Decimal { scale: u32 },
+    Decimal {
+        scale: u32,
+    },
     Date,
     Time,
     Timestamp,
@@ -41,7 +43,13 @@ pub struct Field {
 impl IcebergType {
     /// Whether a column of this type is one value and no collection.
     pub fn is_scalar(&self) -> bool {
-        !matches!(self, IcebergType::Struct(_) | IcebergType::List(_) | IcebergType::Map(..) | IcebergType::Other(_))
+        !matches!(
+            self,
+            IcebergType::Struct(_)
+                | IcebergType::List(_)
+                | IcebergType::Map(..)
+                | IcebergType::Other(_)
+        )
     }
 
     /// Reads a type from a schema's JSON.
@@ -52,7 +60,10 @@ impl IcebergType {
         match json["type"].as_str() {
             Some("struct") => IcebergType::Struct(fields(json)),
             Some("list") => IcebergType::List(Box::new(Self::from_json(&json["element"]))),
-            Some("map") => IcebergType::Map(Box::new(Self::from_json(&json["key"])), Box::new(Self::from_json(&json["value"]))),
+            Some("map") => IcebergType::Map(
+                Box::new(Self::from_json(&json["key"])),
+                Box::new(Self::from_json(&json["value"])),
+            ),
             _ => panic!("no type: {json}"),
         }
     }
@@ -62,11 +73,19 @@ impl IcebergType {
 pub fn fields(json: &Json) -> Vec<Field> {
     let field = |field: &Json| Field {
         id: field["id"].as_i64().expect("a field has an id"),
-        name: field["name"].as_str().expect("a field has a name").to_owned(),
+        name: field["name"]
+            .as_str()
+            .expect("a field has a name")
+            .to_owned(),
         required: field["required"].as_bool().unwrap_or(false),
         kind: IcebergType::from_json(&field["type"]),
     };
-    json["fields"].as_array().expect("a struct has fields").iter().map(field).collect()
+    json["fields"]
+        .as_array()
+        .expect("a struct has fields")
+        .iter()
+        .map(field)
+        .collect()
 }
 
 fn primitive(name: &str) -> IcebergType {
@@ -87,8 +106,14 @@ fn primitive(name: &str) -> IcebergType {
         "binary" => IcebergType::Binary,
         "unknown" => IcebergType::Unknown,
         _ if name.starts_with("fixed") => IcebergType::Binary,
-        _ => match name.strip_prefix("decimal(").and_then(|rest| rest.strip_suffix(')')).and_then(|rest| rest.split_once(',')) {
-            Some((_, scale)) => IcebergType::Decimal { scale: scale.trim().parse().expect("a scale is a number") },
+        _ => match name
+            .strip_prefix("decimal(")
+            .and_then(|rest| rest.strip_suffix(')'))
+            .and_then(|rest| rest.split_once(','))
+        {
+            Some((_, scale)) => IcebergType::Decimal {
+                scale: scale.trim().parse().expect("a scale is a number"),
+            },
             None => IcebergType::Other(name.to_owned()),
         },
     }

@@ -27,7 +27,11 @@ pub fn parse_date(text: &str) -> Option<i64> {
     let year = parts.next()?.parse::<i64>().ok()? * sign;
     let month = parts.next()?.parse().ok()?;
     let day = parts.next()?.parse().ok()?;
-    Some(days_from_civil(if before_christ { 1 - year } else { year }, month, day))
+    Some(days_from_civil(
+        if before_christ { 1 - year } else { year },
+        month,
+        day,
+    ))
 }
 
 /// Nanoseconds from midnight of `13:14`, `13:14:15` or `13:14:15.161718`.
@@ -52,7 +56,10 @@ pub fn parse_timestamp(text: &str) -> Option<(i128, bool)> {
         None => (text, ""),
     };
     let (date, time) = text.split_once(['T', ' '])?;
-    let (time, zoned) = match ["Z", "+00:00", "+00"].iter().find_map(|zone| time.strip_suffix(zone)) {
+    let (time, zoned) = match ["Z", "+00:00", "+00"]
+        .iter()
+        .find_map(|zone| time.strip_suffix(zone))
+    {
         Some(time) => (time, true),
         None => (time, false),
     };
@@ -81,6 +88,9 @@ mod tests {
         assert_eq!(parse_time("13:14:15.5"), Some(47_655_500_000_000));
         assert_eq!(parse_timestamp("1970-01-02T00:00Z"), Some((DAY, true)));
         assert_eq!(parse_timestamp("1970-01-02 00:00:00+00"), Some((DAY, true)));
-        assert_eq!(parse_timestamp("1969-12-31 23:59:59.999999"), Some((-1_000, false)));
+        assert_eq!(
+            parse_timestamp("1969-12-31 23:59:59.999999"),
+            Some((-1_000, false))
+        );
     }
 }

@@ -23,7 +23,9 @@ pub fn postgres_type(kind: &IcebergType) -> String {
         IcebergType::Uuid => "uuid".into(),
         IcebergType::Binary => "bytea".into(),
         IcebergType::String | IcebergType::Unknown => "text".into(),
-        IcebergType::List(element) if element.is_scalar() => format!("{}[]", postgres_type(element)),
+        IcebergType::List(element) if element.is_scalar() => {
+            format!("{}[]", postgres_type(element))
+        }
         _ => "jsonb".into(),
     }
 }
@@ -33,8 +35,13 @@ pub fn literal(kind: &IcebergType, value: &Value) -> String {
     if *value == Value::Null {
         return "NULL".into();
     }
-    if let (IcebergType::List(element), Value::List(elements), false) = (kind, value, is_jsonb(kind)) {
-        let elements: Vec<_> = elements.iter().map(|value| literal(element, value)).collect();
+    if let (IcebergType::List(element), Value::List(elements), false) =
+        (kind, value, is_jsonb(kind))
+    {
+        let elements: Vec<_> = elements
+            .iter()
+            .map(|value| literal(element, value))
+            .collect();
         return format!("ARRAY[{}]::{}", elements.join(","), postgres_type(kind));
     }
     if is_jsonb(kind) {
@@ -43,9 +50,16 @@ pub fn literal(kind: &IcebergType, value: &Value) -> String {
     match value {
         // Postgres' own arithmetic makes the moment: no printer of dates of ours stands between.
         Value::Date(days) => format!("(date '1970-01-01' + ({days}))"),
-        Value::Time(microseconds) => format!("(time '00:00' + interval '{microseconds} microseconds')"),
-        Value::Timestamp(microseconds) => format!("(timestamp '1970-01-01' + {})", interval(*microseconds)),
-        Value::Timestamptz(microseconds) => format!("((timestamp '1970-01-01' + {}) AT TIME ZONE 'UTC')", interval(*microseconds)),
+        Value::Time(microseconds) => {
+            format!("(time '00:00' + interval '{microseconds} microseconds')")
+        }
+        Value::Timestamp(microseconds) => {
+            format!("(timestamp '1970-01-01' + {})", interval(*microseconds))
+        }
+        Value::Timestamptz(microseconds) => format!(
+            "((timestamp '1970-01-01' + {}) AT TIME ZONE 'UTC')",
+            interval(*microseconds)
+        ),
         Value::Float(bits) => format!("'{}'::real", f32::from_bits(*bits)),
         Value::Double(bits) => format!("'{}'::double precision", f64::from_bits(*bits)),
         value => format!("{}::{}", quoted(text(value)), postgres_type(kind)),
@@ -65,7 +79,13 @@ fn text(value: &Value) -> String {
         Value::Integer(value) => value.to_string(),
         Value::Decimal(value) | Value::String(value) => value.clone(),
         Value::Uuid(value) => value.to_string(),
-        Value::Binary(bytes) => format!("\\x{}", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
+        Value::Binary(bytes) => format!(
+            "\\x{}",
+            bytes
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+        ),
         other => panic!("no text for {other:?}"),
     }
 }
@@ -111,7 +131,10 @@ pub fn has_literal(kind: &IcebergType) -> bool {
     fn inside(kind: &IcebergType) -> bool {
         match kind {
             IcebergType::Date | IcebergType::Time | IcebergType::Other(_) => false,
-            IcebergType::Timestamp | IcebergType::Timestamptz | IcebergType::TimestampNs | IcebergType::TimestamptzNs => false,
+            IcebergType::Timestamp
+            | IcebergType::Timestamptz
+            | IcebergType::TimestampNs
+            | IcebergType::TimestamptzNs => false,
             IcebergType::Struct(fields) => fields.iter().all(|field| inside(&field.kind)),
             IcebergType::List(element) => inside(element),
             IcebergType::Map(key, value) => inside(key) && inside(value),

@@ -15,7 +15,9 @@ pub fn column_value(kind: &IcebergType, text: Option<&str>) -> Result<Value, Str
     let value = match kind {
         IcebergType::List(element) if element.is_scalar() => array(element, text),
         kind if kind.is_scalar() => scalar(kind, text),
-        kind => serde_json::from_str(text).ok().and_then(|json| jsonb(kind, &json)),
+        kind => serde_json::from_str(text)
+            .ok()
+            .and_then(|json| jsonb(kind, &json)),
     };
     value.ok_or_else(|| format!("{text:?} is no value of type {kind:?}"))
 }
@@ -49,12 +51,18 @@ fn array(element: &IcebergType, text: &str) -> Option<Value> {
         None => Some(Value::Null),
         Some(text) => scalar(element, text),
     };
-    Some(Value::List(elements.iter().map(value).collect::<Option<_>>()?))
+    Some(Value::List(
+        elements.iter().map(value).collect::<Option<_>>()?,
+    ))
 }
 
 /// The elements of a one-dimensional array's text: `{a,"b c",NULL}`.
 pub fn array_elements(text: &str) -> Option<Vec<Option<String>>> {
-    let mut inner = text.strip_prefix('{')?.strip_suffix('}')?.chars().peekable();
+    let mut inner = text
+        .strip_prefix('{')?
+        .strip_suffix('}')?
+        .chars()
+        .peekable();
     let mut elements = Vec::new();
     if inner.peek().is_none() {
         return Some(elements);
@@ -105,19 +113,34 @@ pub fn jsonb(kind: &IcebergType, json: &Json) -> Option<Value> {
             if object.len() != fields.len() {
                 return None;
             }
-            let field = |field: &Field| Some((field.name.clone(), jsonb(&field.kind, object.get(&field.name)?)?));
+            let field = |field: &Field| {
+                Some((
+                    field.name.clone(),
+                    jsonb(&field.kind, object.get(&field.name)?)?,
+                ))
+            };
             Value::Struct(fields.iter().map(field).collect::<Option<_>>()?)
         }
-        IcebergType::List(element) => Value::List(json.as_array()?.iter().map(|value| jsonb(element, value)).collect::<Option<_>>()?),
+        IcebergType::List(element) => Value::List(
+            json.as_array()?
+                .iter()
+                .map(|value| jsonb(element, value))
+                .collect::<Option<_>>()?,
+        ),
         IcebergType::Map(key, value) if **key == IcebergType::String => {
-            let entry = |(key, entry): (&String, &Json)| Some((Value::String(key.clone()), jsonb(value, entry)?));
+            let entry = |(key, entry): (&String, &Json)| {
+                Some((Value::String(key.clone()), jsonb(value, entry)?))
+            };
             Value::map(json.as_object()?.iter().map(entry).collect::<Option<_>>()?)
         }
         IcebergType::Map(key, value) => {
             let entry = |entry: &Json| {
                 let entry = entry.as_object()?;
                 (entry.len() == 2).then_some(())?;
-                Some((jsonb(key, entry.get("key")?)?, jsonb(value, entry.get("value")?)?))
+                Some((
+                    jsonb(key, entry.get("key")?)?,
+                    jsonb(value, entry.get("value")?)?,
+                ))
             };
             Value::map(json.as_array()?.iter().map(entry).collect::<Option<_>>()?)
         }
@@ -133,8 +156,18 @@ mod tests {
     #[test]
     fn arrays_with_quotes_backslashes_and_nulls() {
         let elements = array_elements(r#"{a,"b c","NULL",NULL,"q\"\\",""}"#).expect("an array");
-        let expected = [Some("a"), Some("b c"), Some("NULL"), None, Some("q\"\\"), Some("")];
-        assert_eq!(elements.iter().map(Option::as_deref).collect::<Vec<_>>(), expected);
+        let expected = [
+            Some("a"),
+            Some("b c"),
+            Some("NULL"),
+            None,
+            Some("q\"\\"),
+            Some(""),
+        ];
+        assert_eq!(
+            elements.iter().map(Option::as_deref).collect::<Vec<_>>(),
+            expected
+        );
         assert_eq!(array_elements("{}"), Some(vec![]));
         assert_eq!(array_elements("{a"), None);
         assert_eq!(array_elements("{{1},{2}}"), None);
@@ -142,8 +175,16 @@ mod tests {
 
     #[test]
     fn a_struct_needs_exactly_its_fields() {
-        let kind = IcebergType::Struct(vec![Field { id: 1, name: "a".into(), required: false, kind: IcebergType::Int }]);
-        assert_eq!(column_value(&kind, Some(r#"{"a": 1}"#)), Ok(Value::Struct(vec![("a".into(), Value::Integer(1))])));
+        let kind = IcebergType::Struct(vec![Field {
+            id: 1,
+            name: "a".into(),
+            required: false,
+            kind: IcebergType::Int,
+        }]);
+        assert_eq!(
+            column_value(&kind, Some(r#"{"a": 1}"#)),
+            Ok(Value::Struct(vec![("a".into(), Value::Integer(1))]))
+        );
         assert!(column_value(&kind, Some(r#"{"a": 1, "b": 2}"#)).is_err());
         assert!(column_value(&kind, Some("{}")).is_err());
     }

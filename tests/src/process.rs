@@ -13,11 +13,21 @@ pub struct Holdings {
 
 /// The holdings of the process, or None where /proc does not show them to us.
 pub fn holdings(pid: i32) -> Option<Holdings> {
-    let entries = |name: &str| std::fs::read_dir(format!("/proc/{pid}/{name}")).ok().map(Iterator::count);
+    let entries = |name: &str| {
+        std::fs::read_dir(format!("/proc/{pid}/{name}"))
+            .ok()
+            .map(Iterator::count)
+    };
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let resident = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kilobytes: u64 = resident.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(Holdings { threads: entries("task")?, open_files: entries("fd")?, resident: kilobytes * 1024 })
+    Some(Holdings {
+        threads: entries("task")?,
+        open_files: entries("fd")?,
+        resident: kilobytes * 1024,
+    })
 }
 
 /// Whether /proc shows processes of other users to us.

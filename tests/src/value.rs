@@ -39,12 +39,20 @@ pub enum Value {
 impl Value {
     /// A float; all NaN are one.
     pub fn float(value: f32) -> Value {
-        Value::Float(if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() })
+        Value::Float(if value.is_nan() {
+            f32::NAN.to_bits()
+        } else {
+            value.to_bits()
+        })
     }
 
     /// A double; all NaN are one.
     pub fn double(value: f64) -> Value {
-        Value::Double(if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() })
+        Value::Double(if value.is_nan() {
+            f64::NAN.to_bits()
+        } else {
+            value.to_bits()
+        })
     }
 
     /// A map, its entries put in order.
@@ -60,7 +68,11 @@ impl Value {
             return None;
         }
         let microseconds = nanoseconds.div_euclid(1_000);
-        Some(if with_zone { Value::Timestamptz(microseconds) } else { Value::Timestamp(microseconds) })
+        Some(if with_zone {
+            Value::Timestamptz(microseconds)
+        } else {
+            Value::Timestamp(microseconds)
+        })
     }
 
     /// A value of `expected.json`.
@@ -73,9 +85,21 @@ impl Value {
         match self {
             Value::Float(bits) if f32::from_bits(bits) == 0.0 => Value::float(0.0),
             Value::Double(bits) if f64::from_bits(bits) == 0.0 => Value::double(0.0),
-            Value::Struct(fields) => Value::Struct(fields.into_iter().map(|(name, value)| (name, value.as_in_jsonb())).collect()),
-            Value::List(elements) => Value::List(elements.into_iter().map(Value::as_in_jsonb).collect()),
-            Value::Map(entries) => Value::map(entries.into_iter().map(|(key, value)| (key.as_in_jsonb(), value.as_in_jsonb())).collect()),
+            Value::Struct(fields) => Value::Struct(
+                fields
+                    .into_iter()
+                    .map(|(name, value)| (name, value.as_in_jsonb()))
+                    .collect(),
+            ),
+            Value::List(elements) => {
+                Value::List(elements.into_iter().map(Value::as_in_jsonb).collect())
+            }
+            Value::Map(entries) => Value::map(
+                entries
+                    .into_iter()
+                    .map(|(key, value)| (key.as_in_jsonb(), value.as_in_jsonb()))
+                    .collect(),
+            ),
             other => other,
         }
     }
@@ -97,7 +121,10 @@ pub fn hexadecimal(text: &str) -> Option<Vec<u8>> {
     if text.len() % 2 != 0 || !text.is_ascii() {
         return None;
     }
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok())
+        .collect()
 }
 
 fn parse_expected(kind: &IcebergType, json: &Json) -> Option<Value> {
@@ -112,20 +139,45 @@ fn parse_expected(kind: &IcebergType, json: &Json) -> Option<Value> {
         IcebergType::Decimal { .. } => Value::Decimal(json.as_str()?.to_owned()),
         IcebergType::Date => Value::Date(instant::parse_date(json.as_str()?)?),
         IcebergType::Time => Value::Time(instant::parse_time(json.as_str()?)?.div_euclid(1_000)),
-        IcebergType::Timestamp | IcebergType::TimestampNs => Value::timestamp(json.as_str()?, false)?,
-        IcebergType::Timestamptz | IcebergType::TimestamptzNs => Value::timestamp(json.as_str()?, true)?,
+        IcebergType::Timestamp | IcebergType::TimestampNs => {
+            Value::timestamp(json.as_str()?, false)?
+        }
+        IcebergType::Timestamptz | IcebergType::TimestamptzNs => {
+            Value::timestamp(json.as_str()?, true)?
+        }
         IcebergType::String => Value::String(json.as_str()?.to_owned()),
         IcebergType::Uuid => Value::Uuid(json.as_str()?.parse().ok()?),
         IcebergType::Binary => Value::Binary(hexadecimal(json.as_str()?.strip_prefix("0x")?)?),
         IcebergType::Struct(fields) => {
             let object = json.as_object()?;
-            let field = |field: &crate::iceberg_type::Field| Some((field.name.clone(), parse_expected(&field.kind, object.get(&field.name)?)?));
+            let field = |field: &crate::iceberg_type::Field| {
+                Some((
+                    field.name.clone(),
+                    parse_expected(&field.kind, object.get(&field.name)?)?,
+                ))
+            };
             Value::Struct(fields.iter().map(field).collect::<Option<_>>()?)
         }
-        IcebergType::List(element) => Value::List(json.as_array()?.iter().map(|value| parse_expected(element, value)).collect::<Option<_>>()?),
+        IcebergType::List(element) => Value::List(
+            json.as_array()?
+                .iter()
+                .map(|value| parse_expected(element, value))
+                .collect::<Option<_>>()?,
+        ),
         IcebergType::Map(key, value) => {
-            let entry = |entry: &Json| Some((parse_expected(key, entry.get(0)?)?, parse_expected(value, entry.get(1)?)?));
-            Value::map(json.get("$map")?.as_array()?.iter().map(entry).collect::<Option<_>>()?)
+            let entry = |entry: &Json| {
+                Some((
+                    parse_expected(key, entry.get(0)?)?,
+                    parse_expected(value, entry.get(1)?)?,
+                ))
+            };
+            Value::map(
+                json.get("$map")?
+                    .as_array()?
+                    .iter()
+                    .map(entry)
+                    .collect::<Option<_>>()?,
+            )
         }
         IcebergType::Unknown | IcebergType::Other(_) => return None,
     })

@@ -83,7 +83,11 @@ struct Refused {
 }
 
 const fn refused(table: &'static str, feature: &'static str) -> Refused {
-    Refused { table, state: UNSUPPORTED, feature }
+    Refused {
+        table,
+        state: UNSUPPORTED,
+        feature,
+    }
 }
 
 /// Tables that need a feature which is missing.
@@ -105,7 +109,11 @@ const EXPECTED_FAILURES: &[Refused] = &[
     refused("java/v3_unknown", "unknown"),
     refused("java/v3_variant", "variant"),
     // Five of its files lie outside the table, where nobody allowed to read, and are not in the corpus.
-    Refused { table: "spark/add_files", state: "42501", feature: "corpus_ext" },
+    Refused {
+        table: "spark/add_files",
+        state: "42501",
+        feature: "corpus_ext",
+    },
     refused("spark/expired_compacted", "delete"),
     refused("spark/fmt_avro", "Avro"),
     refused("spark/v1_to_v2", "delete"),
@@ -126,16 +134,34 @@ fn read(location: &Path, more: &str, expected: &Expected) -> Result<(), Mismatch
 fn check(table: &str, corpus: &Path, location: &Path, more: &str) -> Result<(), Failed> {
     let expected = Expected::read(&corpus.join(table));
     let outcome = read(location, more, &expected);
-    let Some(refused) = EXPECTED_FAILURES.iter().find(|refused| refused.table == table) else {
+    let Some(refused) = EXPECTED_FAILURES
+        .iter()
+        .find(|refused| refused.table == table)
+    else {
         return outcome.map_err(|mismatch| mismatch.to_string().into());
     };
     match outcome {
         Ok(()) => Err("passes now: take it off the list of expected failures".into()),
-        Err(Mismatch::Rows(text)) => Err(format!("must be refused for want of {}, but rows came: {text}", refused.feature).into()),
+        Err(Mismatch::Rows(text)) => Err(format!(
+            "must be refused for want of {}, but rows came: {text}",
+            refused.feature
+        )
+        .into()),
         Err(mismatch @ Mismatch::Server(_)) => {
             let text = mismatch.to_string();
-            let says = text.starts_with(&format!("{}:", refused.state)) && text.to_lowercase().contains(&refused.feature.to_lowercase());
-            if says { Ok(()) } else { Err(format!("expected {} naming {:?}, got {text}", refused.state, refused.feature).into()) }
+            let says = text.starts_with(&format!("{}:", refused.state))
+                && text
+                    .to_lowercase()
+                    .contains(&refused.feature.to_lowercase());
+            if says {
+                Ok(())
+            } else {
+                Err(format!(
+                    "expected {} naming {:?}, got {text}",
+                    refused.state, refused.feature
+                )
+                .into())
+            }
         }
     }
 }
@@ -143,9 +169,16 @@ fn check(table: &str, corpus: &Path, location: &Path, more: &str) -> Result<(), 
 /// The tables that this file names and those that lie in the corpus.
 fn tables(corpus: &Result<PathBuf, String>) -> Vec<String> {
     let mut tables: Vec<String> = READABLE.iter().map(|table| (*table).to_owned()).collect();
-    tables.extend(EXPECTED_FAILURES.iter().map(|refused| refused.table.to_owned()));
+    tables.extend(
+        EXPECTED_FAILURES
+            .iter()
+            .map(|refused| refused.table.to_owned()),
+    );
     for writer in ["java", "spark"] {
-        let entries = corpus.as_ref().ok().and_then(|corpus| std::fs::read_dir(corpus.join(writer)).ok());
+        let entries = corpus
+            .as_ref()
+            .ok()
+            .and_then(|corpus| std::fs::read_dir(corpus.join(writer)).ok());
         for entry in entries.into_iter().flatten().flatten() {
             tables.push(format!("{writer}/{}", entry.file_name().to_string_lossy()));
         }
@@ -155,10 +188,16 @@ fn tables(corpus: &Result<PathBuf, String>) -> Vec<String> {
     tables
 }
 
-fn trial(name: String, corpus: Result<PathBuf, String>, run: impl FnOnce(&Path) -> Result<(), Failed> + Send + 'static) -> Trial {
+fn trial(
+    name: String,
+    corpus: Result<PathBuf, String>,
+    run: impl FnOnce(&Path) -> Result<(), Failed> + Send + 'static,
+) -> Trial {
     match corpus {
         Ok(corpus) => Trial::test(name, move || run(&corpus)),
-        Err(reason) => Trial::test(name, || Ok(())).with_kind(reason).with_ignored_flag(true),
+        Err(reason) => Trial::test(name, || Ok(()))
+            .with_kind(reason)
+            .with_ignored_flag(true),
     }
 }
 
@@ -167,12 +206,23 @@ fn main() {
     let mut trials = Vec::new();
     for table in tables(&corpus) {
         let moved = table.clone();
-        trials.push(trial(format!("moved/{table}"), corpus.clone(), move |corpus| {
-            check(&moved, corpus, &corpus.join(&moved), "allow_moved_paths => true")
-        }));
-        trials.push(trial(format!("in_place/{table}"), environment::corpus_in_place(), move |in_place| {
-            check(&table, in_place, &in_place.join(&table), "")
-        }));
+        trials.push(trial(
+            format!("moved/{table}"),
+            corpus.clone(),
+            move |corpus| {
+                check(
+                    &moved,
+                    corpus,
+                    &corpus.join(&moved),
+                    "allow_moved_paths => true",
+                )
+            },
+        ));
+        trials.push(trial(
+            format!("in_place/{table}"),
+            environment::corpus_in_place(),
+            move |in_place| check(&table, in_place, &in_place.join(&table), ""),
+        ));
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

@@ -54,22 +54,53 @@ fn a_dump_restores_server_mapping_tables_and_views() {
             quoted_path(&warehouse)
         ))
         .expect("objects can be made");
-    client.batch_execute(&attach("stations", warehouse.join("telemetry/stations"), "allow_moved_paths => true")).expect("the table can be attached");
+    client
+        .batch_execute(&attach(
+            "stations",
+            warehouse.join("telemetry/stations"),
+            "allow_moved_paths => true",
+        ))
+        .expect("the table can be attached");
 
-    let dump = program("pg_dump", source.name()).output().expect("pg_dump can be started");
-    assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
+    let dump = program("pg_dump", source.name())
+        .output()
+        .expect("pg_dump can be started");
+    assert!(
+        dump.status.success(),
+        "{}",
+        String::from_utf8_lossy(&dump.stderr)
+    );
     let mut restore = program("psql", target.name());
-    restore.args(["-X", "-q", "-v", "ON_ERROR_STOP=1"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    restore
+        .args(["-X", "-q", "-v", "ON_ERROR_STOP=1"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut running = restore.spawn().expect("psql can be started");
-    std::io::Write::write_all(&mut running.stdin.take().expect("standard input is a pipe"), &dump.stdout).expect("psql reads the dump");
+    std::io::Write::write_all(
+        &mut running.stdin.take().expect("standard input is a pipe"),
+        &dump.stdout,
+    )
+    .expect("psql reads the dump");
     let restored = running.wait_with_output().expect("psql ends");
-    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    assert!(
+        restored.status.success(),
+        "{}",
+        String::from_utf8_lossy(&restored.stderr)
+    );
 
     let mut restored = target.connect();
     for query in CONTENTS {
         let rows = text_rows(&mut client, query).expect("the source can be read");
-        assert!(!rows.is_empty(), "{query} finds nothing: nothing is compared");
-        assert_eq!(text_rows(&mut restored, query).expect("the restored database can be read"), rows, "{query}");
+        assert!(
+            !rows.is_empty(),
+            "{query} finds nothing: nothing is compared"
+        );
+        assert_eq!(
+            text_rows(&mut restored, query).expect("the restored database can be read"),
+            rows,
+            "{query}"
+        );
     }
 }
 
@@ -77,12 +108,38 @@ fn a_dump_restores_server_mapping_tables_and_views() {
 fn a_custom_format_dump_is_restored_in_parallel() {
     let (source, target) = (Database::new(), Database::empty("TEMPLATE template0"));
     let mut client = source.with_server();
-    client.batch_execute(&attach("products", fixtures().join("warehouse/shop/products"), "allow_moved_paths => true")).expect("the table can be attached");
+    client
+        .batch_execute(&attach(
+            "products",
+            fixtures().join("warehouse/shop/products"),
+            "allow_moved_paths => true",
+        ))
+        .expect("the table can be attached");
     let file = tempfile::NamedTempFile::new().expect("a temporary file can be made");
-    let dump = program("pg_dump", source.name()).args(["-Fc", "-f"]).arg(file.path()).output().expect("pg_dump can be started");
-    assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
-    let restore = program("pg_restore", target.name()).args(["--exit-on-error", "-j2", "-d", target.name()]).arg(file.path()).output().expect("pg_restore can be started");
-    assert!(restore.status.success(), "{}", String::from_utf8_lossy(&restore.stderr));
-    let count: i64 = target.connect().query_one("SELECT count(title) FROM products", &[]).expect("the restored table can be read").get(0);
+    let dump = program("pg_dump", source.name())
+        .args(["-Fc", "-f"])
+        .arg(file.path())
+        .output()
+        .expect("pg_dump can be started");
+    assert!(
+        dump.status.success(),
+        "{}",
+        String::from_utf8_lossy(&dump.stderr)
+    );
+    let restore = program("pg_restore", target.name())
+        .args(["--exit-on-error", "-j2", "-d", target.name()])
+        .arg(file.path())
+        .output()
+        .expect("pg_restore can be started");
+    assert!(
+        restore.status.success(),
+        "{}",
+        String::from_utf8_lossy(&restore.stderr)
+    );
+    let count: i64 = target
+        .connect()
+        .query_one("SELECT count(title) FROM products", &[])
+        .expect("the restored table can be read")
+        .get(0);
     assert_eq!(count, 12);
 }

@@ -18,8 +18,18 @@ fn import_and_compare(namespace: &str, tables: &[&str]) {
         ))
         .expect("the namespace can be imported");
     assert_eq!(database.take_notices(), Vec::<String>::new());
-    let imported = text_rows(&mut client, "SELECT foreign_table_name FROM information_schema.foreign_tables ORDER BY 1").expect("a catalog query");
-    assert_eq!(imported.iter().map(|row| row[0].as_deref().expect("a name")).collect::<Vec<_>>(), tables);
+    let imported = text_rows(
+        &mut client,
+        "SELECT foreign_table_name FROM information_schema.foreign_tables ORDER BY 1",
+    )
+    .expect("a catalog query");
+    assert_eq!(
+        imported
+            .iter()
+            .map(|row| row[0].as_deref().expect("a name"))
+            .collect::<Vec<_>>(),
+        tables
+    );
     for table in tables {
         let expected = Expected::read(&warehouse.join(namespace).join(table));
         if let Err(mismatch) = compare_table(&mut client, table, &expected) {
@@ -32,7 +42,9 @@ fn attach_and_compare(path: &str) {
     let table = fixtures().join(path);
     let database = Database::new();
     let mut client = database.with_server();
-    client.batch_execute(&attach("tested", &table, "allow_moved_paths => true")).expect("the table can be attached");
+    client
+        .batch_execute(&attach("tested", &table, "allow_moved_paths => true"))
+        .expect("the table can be attached");
     if let Err(mismatch) = compare_table(&mut client, "tested", &Expected::read(&table)) {
         panic!("{path}: {mismatch}");
     }

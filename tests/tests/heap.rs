@@ -11,10 +11,18 @@ const ZONES: &[&str] = &["UTC", "Asia/Kolkata", "America/Los_Angeles"];
 
 /// Both tables hold the same bag of rows in this projection, as values and as text.
 fn assert_same_rows(client: &mut Client, name: &str, projection: &str) {
-    for form in [projection.to_owned(), format!("(SELECT ROW({projection})::text)")] {
-        for (one, other) in [(name.to_owned(), format!("{name}_heap")), (format!("{name}_heap"), name.to_owned())] {
-            let query = format!("SELECT {form} FROM {one} EXCEPT ALL SELECT {form} FROM {other} LIMIT 5");
-            let rows = text_rows(client, &query).unwrap_or_else(|error| panic!("{query}: {error:?}"));
+    for form in [
+        projection.to_owned(),
+        format!("(SELECT ROW({projection})::text)"),
+    ] {
+        for (one, other) in [
+            (name.to_owned(), format!("{name}_heap")),
+            (format!("{name}_heap"), name.to_owned()),
+        ] {
+            let query =
+                format!("SELECT {form} FROM {one} EXCEPT ALL SELECT {form} FROM {other} LIMIT 5");
+            let rows =
+                text_rows(client, &query).unwrap_or_else(|error| panic!("{query}: {error:?}"));
             assert!(rows.is_empty(), "{query}: {rows:?}");
         }
     }
@@ -24,13 +32,21 @@ fn assert_same_rows(client: &mut Client, name: &str, projection: &str) {
 fn assert_same_answer(client: &mut Client, tables: &[&str], query: &str) {
     let mut over_heap = query.to_owned();
     for table in tables {
-        assert!(query.contains(&format!("{{{table}}}")) || tables.len() > 1, "{query} does not name {table}");
+        assert!(
+            query.contains(&format!("{{{table}}}")) || tables.len() > 1,
+            "{query} does not name {table}"
+        );
         over_heap = over_heap.replace(&format!("{{{table}}}"), &format!("{table}_heap"));
     }
     let over_foreign = query.replace(['{', '}'], "");
-    let mut foreign = text_rows(client, &over_foreign).unwrap_or_else(|error| panic!("{over_foreign}: {error:?}"));
-    let mut heap = text_rows(client, &over_heap).unwrap_or_else(|error| panic!("{over_heap}: {error:?}"));
-    assert!(!heap.is_empty(), "{over_heap} gives no row: nothing is compared");
+    let mut foreign = text_rows(client, &over_foreign)
+        .unwrap_or_else(|error| panic!("{over_foreign}: {error:?}"));
+    let mut heap =
+        text_rows(client, &over_heap).unwrap_or_else(|error| panic!("{over_heap}: {error:?}"));
+    assert!(
+        !heap.is_empty(),
+        "{over_heap} gives no row: nothing is compared"
+    );
     if !query.contains("ORDER BY") {
         foreign.sort();
         heap.sort();
@@ -44,13 +60,23 @@ fn compare_everything(path: &str, name: &str) -> (Database, Client) {
     let mut client = database.with_server();
     let columns = attach_beside_heap(&mut client, name, &fixtures().join(path));
     for zone in ZONES {
-        client.batch_execute(&format!("SET timezone = '{zone}'")).expect("a zone can be set");
+        client
+            .batch_execute(&format!("SET timezone = '{zone}'"))
+            .expect("a zone can be set");
         assert_same_rows(&mut client, name, &columns.join(", "));
     }
     for column in &columns {
         assert_same_rows(&mut client, name, column);
-        for aggregate in ["count(*)", &format!("count({column})"), &format!("count(*) FILTER (WHERE {column} IS NULL)")] {
-            assert_same_answer(&mut client, &[name], &format!("SELECT {aggregate} FROM {{{name}}}"));
+        for aggregate in [
+            "count(*)",
+            &format!("count({column})"),
+            &format!("count(*) FILTER (WHERE {column} IS NULL)"),
+        ] {
+            assert_same_answer(
+                &mut client,
+                &[name],
+                &format!("SELECT {aggregate} FROM {{{name}}}"),
+            );
         }
     }
     if let [first, .., last] = columns.as_slice() {
@@ -63,18 +89,33 @@ fn compare_everything(path: &str, name: &str) -> (Database, Client) {
 fn the_declared_types_are_those_of_the_design() {
     let database = Database::new();
     let mut client = database.with_server();
-    for (path, name) in [("types/scalars_v2", "scalars"), ("types/nested", "nested"), ("warehouse/shop/orders", "orders")] {
+    for (path, name) in [
+        ("types/scalars_v2", "scalars"),
+        ("types/nested", "nested"),
+        ("warehouse/shop/orders", "orders"),
+    ] {
         let location = fixtures().join(path);
-        client.batch_execute(&attach(name, &location, "allow_moved_paths => true")).expect("the table can be attached");
+        client
+            .batch_execute(&attach(name, &location, "allow_moved_paths => true"))
+            .expect("the table can be attached");
         let expected = Expected::read(&location);
-        for ((column, declared), wanted) in declared_types(&mut client, name).iter().zip(&expected.columns) {
+        for ((column, declared), wanted) in declared_types(&mut client, name)
+            .iter()
+            .zip(&expected.columns)
+        {
             let wanted_type = match &wanted.kind {
-                IcebergType::Decimal { .. } => declared.starts_with("numeric(").then(|| declared.clone()),
-                IcebergType::List(element) if matches!(**element, IcebergType::Decimal { .. }) => declared.starts_with("numeric(").then(|| declared.clone()),
+                IcebergType::Decimal { .. } => {
+                    declared.starts_with("numeric(").then(|| declared.clone())
+                }
+                IcebergType::List(element) if matches!(**element, IcebergType::Decimal { .. }) => {
+                    declared.starts_with("numeric(").then(|| declared.clone())
+                }
                 IcebergType::Timestamptz => Some("timestamp with time zone".into()),
                 IcebergType::Timestamp => Some("timestamp without time zone".into()),
                 IcebergType::Time => Some("time without time zone".into()),
-                IcebergType::List(element) if element.is_scalar() => Some(format!("{}[]", long_name(element))),
+                IcebergType::List(element) if element.is_scalar() => {
+                    Some(format!("{}[]", long_name(element)))
+                }
                 kind => Some(postgres_type(kind)),
             };
             assert_eq!(Some(declared), wanted_type.as_ref(), "{name}.{column}");
@@ -158,7 +199,11 @@ fn stations() {
 #[test]
 fn a_price_list_of_version_1() {
     let (_database, mut client) = compare_everything("warehouse/legacy/price_list", "prices");
-    assert_same_answer(&mut client, &["prices"], "SELECT currency, sum(price), count(discount) FROM {prices} GROUP BY currency ORDER BY currency");
+    assert_same_answer(
+        &mut client,
+        &["prices"],
+        "SELECT currency, sum(price), count(discount) FROM {prices} GROUP BY currency ORDER BY currency",
+    );
 }
 
 #[test]
@@ -169,10 +214,16 @@ fn products_with_compressed_metadata() {
 #[test]
 fn orders_and_customers() {
     let (_database, mut client) = compare_everything("warehouse/shop/orders", "orders");
-    attach_beside_heap(&mut client, "customers", &fixtures().join("warehouse/shop/customers"));
+    attach_beside_heap(
+        &mut client,
+        "customers",
+        &fixtures().join("warehouse/shop/customers"),
+    );
     assert_same_rows(&mut client, "customers", "*");
     for zone in ZONES {
-        client.batch_execute(&format!("SET timezone = '{zone}'")).expect("a zone can be set");
+        client
+            .batch_execute(&format!("SET timezone = '{zone}'"))
+            .expect("a zone can be set");
         for query in [
             "SELECT date_trunc('month', ordered_at), count(*), sum(amount), sum(items) FROM {orders} GROUP BY 1 ORDER BY 1",
             "SELECT count(*) FROM {orders} WHERE ordered_at >= '2025-06-01' AND ordered_at < '2025-07-01'",

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array};
-use iceberg_fdw_tests::database::{Database, attach, identifier, quoted, quoted_path, text_rows, text_value};
+use iceberg_fdw_tests::database::{
+    Database, attach, identifier, quoted, quoted_path, text_rows, text_value,
+};
 use iceberg_fdw_tests::synthetic::{Directory, Table};
 
 /// A table whose columns have these names; column number N holds N.
@@ -22,9 +24,15 @@ fn assert_names_are_kept(names: &[&str]) {
     let table = table_of_columns(&directory, "t", names);
     let database = Database::new();
     let mut client = database.with_server();
-    client.batch_execute(&attach("tested", table, "")).expect("the table can be attached");
+    client
+        .batch_execute(&attach("tested", table, ""))
+        .expect("the table can be attached");
     for (number, name) in (1..).zip(names) {
-        let value = text_value(&mut client, &format!("SELECT {} FROM tested", identifier(name))).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let value = text_value(
+            &mut client,
+            &format!("SELECT {} FROM tested", identifier(name)),
+        )
+        .unwrap_or_else(|error| panic!("{name}: {error:?}"));
         assert_eq!(value, Some(number.to_string()), "{name}");
     }
 }
@@ -36,12 +44,28 @@ fn case_is_kept_and_tells_columns_apart() {
 
 #[test]
 fn quotes_dots_and_slashes_are_kept() {
-    assert_names_are_kept(&["quote\"d", "it's", "a.b", "a/b", "back\\slash", "semi;colon--", "percent%s", "{brace}", "$1"]);
+    assert_names_are_kept(&[
+        "quote\"d",
+        "it's",
+        "a.b",
+        "a/b",
+        "back\\slash",
+        "semi;colon--",
+        "percent%s",
+        "{brace}",
+        "$1",
+    ]);
 }
 
 #[test]
 fn letters_of_every_script_are_kept() {
-    assert_names_are_kept(&["ünïcödé", "日本", "🧊", "e\u{301}", " leading and trailing "]);
+    assert_names_are_kept(&[
+        "ünïcödé",
+        "日本",
+        "🧊",
+        "e\u{301}",
+        " leading and trailing ",
+    ]);
 }
 
 #[test]
@@ -76,11 +100,22 @@ fn a_column_called_like_a_system_column_is_reported_or_attached_under_another_na
         match columns.first() {
             Some(column) => {
                 let column = column[0].as_deref().expect("a name");
-                assert_eq!(text_value(&mut client, &format!("SELECT {} FROM strange", identifier(column))).expect("it can be read").as_deref(), Some("2"));
+                assert_eq!(
+                    text_value(
+                        &mut client,
+                        &format!("SELECT {} FROM strange", identifier(column))
+                    )
+                    .expect("it can be read")
+                    .as_deref(),
+                    Some("2")
+                );
             }
             None => {
                 let notices = database.take_notices().join("\n");
-                assert!(notices.contains("strange") && notices.contains(name), "nothing tells that {name} cannot be imported: {notices:?}");
+                assert!(
+                    notices.contains("strange") && notices.contains(name),
+                    "nothing tells that {name} cannot be imported: {notices:?}"
+                );
             }
         }
     }
@@ -94,17 +129,37 @@ fn names_longer_than_postgres_allows_are_told_apart_by_field_id() {
     let table = table_of_columns(&directory, "t", &[&one, &other]);
     let database = Database::new();
     let mut client = database.with_server();
-    client.batch_execute(&attach("tested", table, "")).expect("the table can be attached");
+    client
+        .batch_execute(&attach("tested", table, ""))
+        .expect("the table can be attached");
     for number in 1..=2 {
-        let query = format!("SELECT attname FROM pg_attribute, unnest(attfdwoptions) option WHERE attrelid = 'tested'::regclass AND option = 'field_id={number}'");
-        let column = text_value(&mut client, &query).expect("a column for each field").expect("a name");
-        assert_eq!(text_value(&mut client, &format!("SELECT {} FROM tested", identifier(column))).expect("it can be read"), Some(number.to_string()));
+        let query = format!(
+            "SELECT attname FROM pg_attribute, unnest(attfdwoptions) option WHERE attrelid = 'tested'::regclass AND option = 'field_id={number}'"
+        );
+        let column = text_value(&mut client, &query)
+            .expect("a column for each field")
+            .expect("a name");
+        assert_eq!(
+            text_value(
+                &mut client,
+                &format!("SELECT {} FROM tested", identifier(column))
+            )
+            .expect("it can be read"),
+            Some(number.to_string())
+        );
     }
 }
 
 #[test]
 fn table_and_namespace_names_are_kept_by_an_import() {
-    let names = ["Orders 2025", "quote\"d", "it's", "select", "日本", "a=b%20c#d"];
+    let names = [
+        "Orders 2025",
+        "quote\"d",
+        "it's",
+        "select",
+        "日本",
+        "a=b%20c#d",
+    ];
     let directory = Directory::new();
     for name in names {
         table_of_columns(&directory, &format!("My \"Name\" Space/{name}"), &["id"]);
@@ -121,7 +176,12 @@ fn table_and_namespace_names_are_kept_by_an_import() {
         .expect("the namespace can be imported");
     assert_eq!(database.take_notices(), Vec::<String>::new());
     for name in names {
-        assert_eq!(text_value(&mut client, &format!("SELECT id FROM {}", identifier(name))).expect("it can be read").as_deref(), Some("1"));
+        assert_eq!(
+            text_value(&mut client, &format!("SELECT id FROM {}", identifier(name)))
+                .expect("it can be read")
+                .as_deref(),
+            Some("1")
+        );
     }
 }
 
@@ -130,7 +190,8 @@ fn a_table_that_cannot_be_imported_is_a_warning_that_names_it_and_why() {
     let directory = Directory::new();
     table_of_columns(&directory, "ns/good", &["id"]);
     let bad = table_of_columns(&directory, "ns/bad", &["id"]);
-    std::fs::write(bad.join("metadata/v2.metadata.json"), "no JSON").expect("a file can be written");
+    std::fs::write(bad.join("metadata/v2.metadata.json"), "no JSON")
+        .expect("a file can be written");
     let database = Database::new();
     let mut client = database.connect();
     client
@@ -141,8 +202,18 @@ fn a_table_that_cannot_be_imported_is_a_warning_that_names_it_and_why() {
         ))
         .expect("one bad table does not stop an import");
     let notices = database.take_notices().join("\n");
-    assert!(notices.contains("WARNING") && notices.contains("bad") && notices.contains("v2.metadata.json"), "{notices:?}");
-    assert_eq!(text_value(&mut client, "SELECT id FROM good").expect("the good table is there").as_deref(), Some("1"));
+    assert!(
+        notices.contains("WARNING")
+            && notices.contains("bad")
+            && notices.contains("v2.metadata.json"),
+        "{notices:?}"
+    );
+    assert_eq!(
+        text_value(&mut client, "SELECT id FROM good")
+            .expect("the good table is there")
+            .as_deref(),
+        Some("1")
+    );
 }
 
 #[test]
@@ -156,7 +227,9 @@ fn a_declared_column_may_name_the_iceberg_column_it_means() {
         quoted("Mixed Case"),
         quoted_path(&table)
     );
-    client.batch_execute(&create).expect("the table can be declared");
+    client
+        .batch_execute(&create)
+        .expect("the table can be declared");
     let rows = text_rows(&mut client, "SELECT a, b, c FROM tested").expect("it can be read");
     assert_eq!(rows, [["1", "2", "2"].map(|value| Some(value.to_owned()))]);
 }

@@ -24,7 +24,11 @@ fn sum(location: &Path, options: &[(&str, &str)]) -> Result<Option<String>, post
 fn assert_sum(location: &Path, options: &[(&str, &str)]) {
     match sum(location, options) {
         Ok(sum) => assert_eq!(sum.as_deref(), Some("6")),
-        Err(error) => panic!("{}: {}", location.display(), failure::text(&failure::server_error::<()>(Err(error)))),
+        Err(error) => panic!(
+            "{}: {}",
+            location.display(),
+            failure::text(&failure::server_error::<()>(Err(error)))
+        ),
     }
 }
 
@@ -34,7 +38,11 @@ fn read_literally(name: &str) {
     for (number, scheme) in ["", "file://", "file:"].iter().enumerate() {
         let table = directory.join(&format!("{name}{number}"));
         let location = format!("{scheme}{}", table.to_str().expect("a UTF-8 path"));
-        let written = Table::new(&table).location(&location).column(1, "n", "int").file(&format!("data/{name}.parquet"), numbers()).write();
+        let written = Table::new(&table)
+            .location(&location)
+            .column(1, "n", "int")
+            .file(&format!("data/{name}.parquet"), numbers())
+            .write();
         assert_sum(&written, &[]);
     }
 }
@@ -83,17 +91,34 @@ fn punctuation_is_kept() {
 #[test]
 fn a_moved_table_needs_to_be_told() {
     let directory = Directory::new();
-    let table = Table::new(directory.path()).location("file:///long/ago/orders").column(1, "n", "int").file("data/a.parquet", numbers()).write();
+    let table = Table::new(directory.path())
+        .location("file:///long/ago/orders")
+        .column(1, "n", "int")
+        .file("data/a.parquet", numbers())
+        .write();
     let error = failure::text(&failure::server_error(sum(&table, &[])));
-    assert!(error.contains("allow_moved_paths"), "the error does not name the option: {error}");
+    assert!(
+        error.contains("allow_moved_paths"),
+        "the error does not name the option: {error}"
+    );
     assert_sum(&table, &[("allow_moved_paths", "true")]);
 }
 
 #[test]
 fn a_moved_table_may_be_named_with_or_without_scheme_and_slash() {
-    for location in ["/long/ago/orders", "/long/ago/orders/", "file:/long/ago/orders", "s3://bucket/orders", "hdfs://host:8020/orders"] {
+    for location in [
+        "/long/ago/orders",
+        "/long/ago/orders/",
+        "file:/long/ago/orders",
+        "s3://bucket/orders",
+        "hdfs://host:8020/orders",
+    ] {
         let directory = Directory::new();
-        let table = Table::new(directory.path()).location(location).column(1, "n", "int").file("data/a.parquet", numbers()).write();
+        let table = Table::new(directory.path())
+            .location(location)
+            .column(1, "n", "int")
+            .file("data/a.parquet", numbers())
+            .write();
         assert_sum(&table, &[("allow_moved_paths", "true")]);
     }
 }
@@ -102,7 +127,10 @@ fn a_moved_table_may_be_named_with_or_without_scheme_and_slash() {
 fn a_moved_tables_location_and_paths_may_differ_in_scheme_spelling() {
     // Hadoop writes `file:/…` into manifests of a table whose metadata says `file:///…`.
     let directory = Directory::new();
-    let table = Table::new(directory.path()).location("file:/long/ago/orders").column(1, "n", "int").file("data/a.parquet", numbers());
+    let table = Table::new(directory.path())
+        .location("file:/long/ago/orders")
+        .column(1, "n", "int")
+        .file("data/a.parquet", numbers());
     let mut metadata = table.write_snapshot();
     metadata["location"] = json!("file:///long/ago/orders");
     write_json(&directory.join("metadata/v1.metadata.json"), &metadata);
@@ -113,9 +141,15 @@ fn a_moved_tables_location_and_paths_may_differ_in_scheme_spelling() {
 fn a_path_that_only_begins_like_the_location_is_not_inside_the_table() {
     let directory = Directory::new();
     let neighbour = directory.join("orders2");
-    Table::new(&neighbour).column(1, "n", "int").file("data/a.parquet", numbers()).write();
+    Table::new(&neighbour)
+        .column(1, "n", "int")
+        .file("data/a.parquet", numbers())
+        .write();
     let table = directory.join("orders");
-    let mut metadata = Table::new(&neighbour).column(1, "n", "int").file("data/b.parquet", numbers()).write_snapshot();
+    let mut metadata = Table::new(&neighbour)
+        .column(1, "n", "int")
+        .file("data/b.parquet", numbers())
+        .write_snapshot();
     metadata["location"] = json!(table);
     write_json(&table.join("metadata/v1.metadata.json"), &metadata);
     failure::expect(sum(&table, &[]), &["42501"], &["orders2"]);
@@ -125,7 +159,10 @@ fn a_path_that_only_begins_like_the_location_is_not_inside_the_table() {
 fn a_file_outside_the_table_is_refused() {
     let directory = Directory::new();
     let (table, elsewhere) = (directory.join("table"), directory.join("elsewhere"));
-    let mut metadata = Table::new(&elsewhere).column(1, "n", "int").file("secret.parquet", numbers()).write_snapshot();
+    let mut metadata = Table::new(&elsewhere)
+        .column(1, "n", "int")
+        .file("secret.parquet", numbers())
+        .write_snapshot();
     metadata["location"] = json!(table);
     write_json(&table.join("metadata/v1.metadata.json"), &metadata);
     failure::expect(sum(&table, &[]), &["42501"], &["elsewhere"]);
@@ -135,14 +172,20 @@ fn a_file_outside_the_table_is_refused() {
 fn steps_upward_do_not_lead_out_of_the_table() {
     let directory = Directory::new();
     let table = directory.join("table");
-    let written = Table::new(&table).column(1, "n", "int").file("../secret.parquet", numbers()).write();
+    let written = Table::new(&table)
+        .column(1, "n", "int")
+        .file("../secret.parquet", numbers())
+        .write();
     failure::expect(sum(&written, &[]), &["42501"], &["secret.parquet"]);
 }
 
 #[test]
 fn a_missing_data_file_is_named() {
     let directory = Directory::new();
-    let table = Table::new(directory.path()).column(1, "n", "int").file("data/gone.parquet", numbers()).write();
+    let table = Table::new(directory.path())
+        .column(1, "n", "int")
+        .file("data/gone.parquet", numbers())
+        .write();
     std::fs::remove_file(directory.join("data/gone.parquet")).expect("a file can be removed");
     let text = failure::text(&failure::server_error(sum(&table, &[])));
     assert!(text.contains("gone.parquet"), "{text}");
@@ -150,9 +193,17 @@ fn a_missing_data_file_is_named() {
 
 #[test]
 fn a_data_file_that_is_no_parquet_is_corrupt_and_named() {
-    for bytes in [&b""[..], b"PAR1", b"PAR1 is how Parquet begins, but here it does not end PAR2", &[0xff; 5000]] {
+    for bytes in [
+        &b""[..],
+        b"PAR1",
+        b"PAR1 is how Parquet begins, but here it does not end PAR2",
+        &[0xff; 5000],
+    ] {
         let directory = Directory::new();
-        let table = Table::new(directory.path()).column(1, "n", "int").raw_file("data/bad.parquet", bytes, 3).write();
+        let table = Table::new(directory.path())
+            .column(1, "n", "int")
+            .raw_file("data/bad.parquet", bytes, 3)
+            .write();
         failure::expect(sum(&table, &[]), &["XX001"], &["bad.parquet"]);
     }
 }
@@ -162,8 +213,12 @@ fn a_manifest_that_is_no_avro_is_corrupt_and_named() {
     for name in ["manifest-1001.avro", "snap-1001.avro"] {
         for bytes in [&b""[..], b"Obj\x01", b"not Avro at all", &[0xff; 5000]] {
             let directory = Directory::new();
-            let table = Table::new(directory.path()).column(1, "n", "int").file("data/a.parquet", numbers()).write();
-            std::fs::write(directory.join("metadata").join(name), bytes).expect("a file can be written");
+            let table = Table::new(directory.path())
+                .column(1, "n", "int")
+                .file("data/a.parquet", numbers())
+                .write();
+            std::fs::write(directory.join("metadata").join(name), bytes)
+                .expect("a file can be written");
             failure::expect(sum(&table, &[]), &["XX001"], &[name]);
         }
     }

@@ -13,7 +13,9 @@ struct Role {
 impl Role {
     fn new(purpose: &str) -> Role {
         let name = format!("iceberg_test_{purpose}_{}", std::process::id());
-        administrator().batch_execute(&format!("CREATE ROLE {name}")).expect("a role can be made");
+        administrator()
+            .batch_execute(&format!("CREATE ROLE {name}"))
+            .expect("a role can be made");
         Role { name }
     }
 }
@@ -31,7 +33,13 @@ fn prepared(role: &Role) -> (Database, Client) {
     let database = Database::new();
     let mut client = database.with_server();
     let name = &role.name;
-    client.batch_execute(&attach("products", fixtures().join("warehouse/shop/products"), "allow_moved_paths => true")).expect("the table can be attached");
+    client
+        .batch_execute(&attach(
+            "products",
+            fixtures().join("warehouse/shop/products"),
+            "allow_moved_paths => true",
+        ))
+        .expect("the table can be attached");
     client
         .batch_execute(&format!(
             "GRANT USAGE, CREATE ON SCHEMA public TO {name}; GRANT USAGE ON SCHEMA iceberg TO {name};
@@ -42,23 +50,37 @@ fn prepared(role: &Role) -> (Database, Client) {
 }
 
 fn count(client: &mut Client, from: &str) -> Result<i64, postgres::Error> {
-    Ok(client.query_one(&format!("SELECT count(title) FROM {from}"), &[])?.get(0))
+    Ok(client
+        .query_one(&format!("SELECT count(title) FROM {from}"), &[])?
+        .get(0))
 }
 
 #[test]
 fn a_role_without_the_right_to_read_server_files_is_refused() {
     let role = Role::new("plain");
     let (_database, mut client) = prepared(&role);
-    client.batch_execute(&format!("SET ROLE {}", role.name)).expect("the role can be taken");
-    failure::expect(count(&mut client, "products"), &["42501"], &["pg_read_server_files"]);
+    client
+        .batch_execute(&format!("SET ROLE {}", role.name))
+        .expect("the role can be taken");
+    failure::expect(
+        count(&mut client, "products"),
+        &["42501"],
+        &["pg_read_server_files"],
+    );
 }
 
 #[test]
 fn attaching_a_local_table_needs_the_same_right() {
     let role = Role::new("attach");
     let (_database, mut client) = prepared(&role);
-    client.batch_execute(&format!("SET ROLE {}", role.name)).expect("the role can be taken");
-    let statement = attach("mine", fixtures().join("warehouse/shop/products"), "allow_moved_paths => true");
+    client
+        .batch_execute(&format!("SET ROLE {}", role.name))
+        .expect("the role can be taken");
+    let statement = attach(
+        "mine",
+        fixtures().join("warehouse/shop/products"),
+        "allow_moved_paths => true",
+    );
     failure::expect(client.batch_execute(&statement), &["42501"], &[]);
 }
 
@@ -66,8 +88,16 @@ fn attaching_a_local_table_needs_the_same_right() {
 fn a_member_of_pg_read_server_files_may_read() {
     let role = Role::new("member");
     let (_database, mut client) = prepared(&role);
-    client.batch_execute(&format!("GRANT pg_read_server_files TO {0}; SET ROLE {0}", role.name)).expect("the role can be taken");
-    assert_eq!(count(&mut client, "products").expect("a member may read"), 12);
+    client
+        .batch_execute(&format!(
+            "GRANT pg_read_server_files TO {0}; SET ROLE {0}",
+            role.name
+        ))
+        .expect("the role can be taken");
+    assert_eq!(
+        count(&mut client, "products").expect("a member may read"),
+        12
+    );
 }
 
 #[test]
@@ -77,15 +107,27 @@ fn a_view_reads_with_the_rights_of_its_owner() {
     client
         .batch_execute(&format!("CREATE VIEW offered AS SELECT * FROM products; GRANT SELECT ON offered TO {0}; SET ROLE {0}", role.name))
         .expect("a view can be made");
-    assert_eq!(count(&mut client, "offered").expect("the owner may read"), 12);
+    assert_eq!(
+        count(&mut client, "offered").expect("the owner may read"),
+        12
+    );
 }
 
 #[test]
 fn a_view_of_a_role_without_the_right_does_not_borrow_the_readers() {
     let role = Role::new("owner");
     let (_database, mut client) = prepared(&role);
-    client.batch_execute(&format!("SET ROLE {}; CREATE VIEW offered AS SELECT * FROM products; RESET ROLE", role.name)).expect("a view can be made");
-    failure::expect(count(&mut client, "offered"), &["42501"], &["pg_read_server_files"]);
+    client
+        .batch_execute(&format!(
+            "SET ROLE {}; CREATE VIEW offered AS SELECT * FROM products; RESET ROLE",
+            role.name
+        ))
+        .expect("a view can be made");
+    failure::expect(
+        count(&mut client, "offered"),
+        &["42501"],
+        &["pg_read_server_files"],
+    );
 }
 
 #[test]
@@ -99,7 +141,10 @@ fn a_security_definer_function_reads_with_the_rights_of_its_owner() {
             role.name
         ))
         .expect("a function can be made");
-    assert_eq!(count(&mut client, "offered()").expect("the owner may read"), 12);
+    assert_eq!(
+        count(&mut client, "offered()").expect("the owner may read"),
+        12
+    );
 }
 
 #[test]
@@ -107,7 +152,15 @@ fn a_plan_made_for_one_role_does_not_serve_another() {
     let role = Role::new("plan");
     let (_database, mut client) = prepared(&role);
     client.batch_execute("PREPARE query AS SELECT count(title) FROM products; SET plan_cache_mode = force_generic_plan").expect("a statement can be prepared");
-    client.batch_execute("EXECUTE query").expect("the superuser may read");
-    client.batch_execute(&format!("SET ROLE {}", role.name)).expect("the role can be taken");
-    failure::expect(client.batch_execute("EXECUTE query"), &["42501"], &["pg_read_server_files"]);
+    client
+        .batch_execute("EXECUTE query")
+        .expect("the superuser may read");
+    client
+        .batch_execute(&format!("SET ROLE {}", role.name))
+        .expect("the role can be taken");
+    failure::expect(
+        client.batch_execute("EXECUTE query"),
+        &["42501"],
+        &["pg_read_server_files"],
+    );
 }

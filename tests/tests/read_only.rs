@@ -7,9 +7,22 @@ use iceberg_fdw_tests::failure;
 fn refused(statement: &str) {
     let database = Database::new();
     let mut client = database.with_server();
-    client.batch_execute(&attach("products", fixtures().join("warehouse/shop/products"), "allow_moved_paths => true")).expect("the table can be attached");
-    failure::expect(client.batch_execute(statement), &["55000", "0A000"], &["products"]);
-    let count: i64 = client.query_one("SELECT count(*) FROM products", &[]).expect("the table can be read").get(0);
+    client
+        .batch_execute(&attach(
+            "products",
+            fixtures().join("warehouse/shop/products"),
+            "allow_moved_paths => true",
+        ))
+        .expect("the table can be attached");
+    failure::expect(
+        client.batch_execute(statement),
+        &["55000", "0A000"],
+        &["products"],
+    );
+    let count: i64 = client
+        .query_one("SELECT count(*) FROM products", &[])
+        .expect("the table can be read")
+        .get(0);
     assert_eq!(count, 12);
 }
 

@@ -36,7 +36,10 @@ pub unsafe extern "C-unwind" fn explain_foreign_scan(
     output.number("Data Files Total", state.plan.tasks.len() as u64);
     if analyze {
         let metrics = &state.metrics;
-        output.number("Data Files Read", metrics.files_opened.load(Ordering::Relaxed));
+        output.number(
+            "Data Files Read",
+            metrics.files_opened.load(Ordering::Relaxed),
+        );
         output.number(
             "Row Groups Total",
             metrics.row_groups_total.load(Ordering::Relaxed),
@@ -59,8 +62,6 @@ impl Output {
     fn number(&self, label: &str, value: u64) {
         let label = CString::new(label).unwrap_or_default();
         // SAFETY: the label is copied; the state is EXPLAIN's.
-        unsafe {
-            pg_sys::ExplainPropertyUInteger(label.as_ptr(), std::ptr::null(), value, self.0)
-        }
+        unsafe { pg_sys::ExplainPropertyUInteger(label.as_ptr(), std::ptr::null(), value, self.0) }
     }
 }

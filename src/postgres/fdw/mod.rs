@@ -2,6 +2,7 @@
 //! them ("Writing a Foreign Data Wrapper").
 
 pub mod explain;
+pub mod foreign_table;
 pub mod handler;
 pub mod import;
 pub mod plan;

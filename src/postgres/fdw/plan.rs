@@ -141,9 +141,8 @@ unsafe fn planned_role(root: *mut PlannerInfo, relation: *mut RelOptInfo) -> Oid
     unsafe {
         #[cfg(any(feature = "pg14", feature = "pg15"))]
         {
-            let entry: *mut pg_sys::RangeTblEntry = *(*root)
-                .simple_rte_array
-                .add((*relation).relid as usize);
+            let entry: *mut pg_sys::RangeTblEntry =
+                *(*root).simple_rte_array.add((*relation).relid as usize);
             (*entry).checkAsUser
         }
         #[cfg(not(any(feature = "pg14", feature = "pg15")))]
@@ -172,7 +171,8 @@ unsafe fn needed_attributes(relation: *mut RelOptInfo, relation_oid: Oid) -> Vec
             pg_sys::bms_is_member(number - pg_sys::FirstLowInvalidHeapAttributeNumber, used)
         };
         let whole_row = is_used(0);
-        let descriptor = pgrx::PgRelation::open(relation_oid).tuple_desc();
+        let opened = pgrx::PgRelation::open(relation_oid);
+        let descriptor = opened.tuple_desc();
         descriptor
             .iter()
             .filter(|attribute| !attribute.attisdropped)

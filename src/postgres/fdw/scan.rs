@@ -152,8 +152,8 @@ impl ScanState {
     }
 
     /// Waits for a batch, serving interrupts.
-    fn receive(&self) -> Option<DatumBatch> {
-        let receiver = self.receiver.as_ref()?;
+    fn receive(&mut self) -> Option<DatumBatch> {
+        let receiver = self.receiver.as_mut()?;
         loop {
             match receiver.recv_timeout(INTERRUPT_PERIOD) {
                 RecvOutcome::Item(batch) => return Some(batch.or_raise()),
@@ -259,8 +259,7 @@ unsafe fn executed_role(
     unsafe {
         #[cfg(any(feature = "pg14", feature = "pg15"))]
         {
-            let tables =
-                pgrx::PgList::<pg_sys::RangeTblEntry>::from_pg((*estate).es_range_table);
+            let tables = pgrx::PgList::<pg_sys::RangeTblEntry>::from_pg((*estate).es_range_table);
             tables
                 .get_ptr((*scan).scan.scanrelid as usize - 1)
                 .map_or(pg_sys::Oid::INVALID, |entry| (*entry).checkAsUser)

@@ -16,6 +16,11 @@ use crate::list::pointers;
 pub struct Given(Vec<(String, String)>);
 
 impl Given {
+    /// These options.
+    pub fn new(options: Vec<(String, String)>) -> Self {
+        Self(options)
+    }
+
     /// The options of a list of `DefElem`.
     ///
     /// # Safety

@@ -21,13 +21,20 @@ fn optional(id: i32, name: &str, kind: Json) -> Json {
 
 fn avro(schema: Json, records: Vec<Json>, metadata: &[(&str, String)]) -> Vec<u8> {
     let schema = Schema::parse(&schema).expect("the Avro schema is valid");
-    let mut writer = Writer::with_codec(&schema, Vec::new(), Codec::Null).expect("the schema can be written");
+    let mut writer =
+        Writer::with_codec(&schema, Vec::new(), Codec::Null).expect("the schema can be written");
     for (key, value) in metadata {
-        writer.add_user_metadata((*key).to_owned(), value).expect("the header is not written yet");
+        writer
+            .add_user_metadata((*key).to_owned(), value)
+            .expect("the header is not written yet");
     }
     for record in records {
-        let value = Value::try_from(record).and_then(|value| value.resolve(&schema)).expect("the record fits the schema");
-        writer.append_value(value).expect("the record can be written");
+        let value = Value::try_from(record)
+            .and_then(|value| value.resolve(&schema))
+            .expect("the record fits the schema");
+        writer
+            .append_value(value)
+            .expect("the record can be written");
     }
     writer.into_inner().expect("the file can be closed")
 }
@@ -67,7 +74,12 @@ pub(super) fn manifest(snapshot_id: i64, schema: &Json, entries: &[Entry]) -> Ve
 }
 
 /// A manifest list of one manifest.
-pub(super) fn manifest_list(snapshot_id: i64, path: &str, length: usize, entries: &[Entry]) -> Vec<u8> {
+pub(super) fn manifest_list(
+    snapshot_id: i64,
+    path: &str,
+    length: usize,
+    entries: &[Entry],
+) -> Vec<u8> {
     let schema = json!({"type": "record", "name": "manifest_file", "fields": [
         field(500, "manifest_path", json!("string")),
         field(501, "manifest_length", json!("long")),

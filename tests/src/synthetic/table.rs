@@ -20,7 +20,8 @@ impl Directory {
     /// A new empty directory, removed at the end of the test.
     pub fn new() -> Directory {
         let directory = TempDir::new().expect("a temporary directory can be made");
-        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).expect("its permissions can be set");
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755))
+            .expect("its permissions can be set");
         Directory(directory)
     }
 
@@ -61,7 +62,13 @@ impl Table {
     pub fn new(directory: impl Into<PathBuf>) -> Table {
         let directory = directory.into();
         let location = directory.to_str().expect("test paths are UTF-8").to_owned();
-        Table { directory, location, snapshot_id: 1001, columns: Vec::new(), entries: Vec::new() }
+        Table {
+            directory,
+            location,
+            snapshot_id: 1001,
+            columns: Vec::new(),
+            entries: Vec::new(),
+        }
     }
 
     /// Another location in the metadata: that of a table that was moved here.
@@ -78,7 +85,11 @@ impl Table {
 
     /// One more optional column of a primitive type.
     pub fn column(mut self, id: i32, name: &str, kind: &str) -> Table {
-        self.columns.push(Column { id, name: name.to_owned(), kind: json!(kind) });
+        self.columns.push(Column {
+            id,
+            name: name.to_owned(),
+            kind: json!(kind),
+        });
         self
     }
 
@@ -86,7 +97,12 @@ impl Table {
     pub fn file(self, path: &str, arrays: Vec<ArrayRef>) -> Table {
         assert_eq!(arrays.len(), self.columns.len(), "an array for each column");
         let records = arrays.first().map_or(0, |array| array.len());
-        let columns: Vec<_> = self.columns.iter().zip(arrays).map(|(column, array)| (column.id, column.name.as_str(), array)).collect();
+        let columns: Vec<_> = self
+            .columns
+            .iter()
+            .zip(arrays)
+            .map(|(column, array)| (column.id, column.name.as_str(), array))
+            .collect();
         let bytes = parquet_of_arrays(&columns);
         self.raw_file(path, &bytes, records)
     }
@@ -95,16 +111,29 @@ impl Table {
     pub fn raw_file(mut self, path: &str, bytes: &[u8], records: usize) -> Table {
         write(&self.directory.join(path), bytes);
         let path = format!("{}/{path}", self.location);
-        self.entries.push(Entry { path, records: records as i64, size: bytes.len() as i64 });
+        self.entries.push(Entry {
+            path,
+            records: records as i64,
+            size: bytes.len() as i64,
+        });
         self
     }
 
     /// A file that is another name of one of the table's files: a large table that takes little time and space to make.
     pub fn linked_file(mut self, path: &str, original: &str) -> Table {
-        let whole = self.entries.iter().find(|entry| entry.path == format!("{}/{original}", self.location)).expect("the original is in the table");
+        let whole = self
+            .entries
+            .iter()
+            .find(|entry| entry.path == format!("{}/{original}", self.location))
+            .expect("the original is in the table");
         let (records, size) = (whole.records, whole.size);
-        std::fs::hard_link(self.directory.join(original), self.directory.join(path)).expect("a file can be linked");
-        self.entries.push(Entry { path: format!("{}/{path}", self.location), records, size });
+        std::fs::hard_link(self.directory.join(original), self.directory.join(path))
+            .expect("a file can be linked");
+        self.entries.push(Entry {
+            path: format!("{}/{path}", self.location),
+            records,
+            size,
+        });
         self
     }
 
@@ -120,14 +149,23 @@ impl Table {
         let manifest_path = format!("metadata/manifest-{id}.avro");
         let bytes = manifest(id, &self.schema(), &self.entries);
         write(&self.directory.join(&manifest_path), &bytes);
-        let list = manifest_list(id, &format!("{}/{manifest_path}", self.location), bytes.len(), &self.entries);
-        write(&self.directory.join(format!("metadata/snap-{id}.avro")), &list);
+        let list = manifest_list(
+            id,
+            &format!("{}/{manifest_path}", self.location),
+            bytes.len(),
+            &self.entries,
+        );
+        write(
+            &self.directory.join(format!("metadata/snap-{id}.avro")),
+            &list,
+        );
         metadata["current-snapshot-id"] = json!(id);
         metadata["snapshots"] = json!([{
             "snapshot-id": id, "sequence-number": 1, "timestamp-ms": 1_735_689_600_000_i64, "schema-id": 0,
             "summary": {"operation": "append"}, "manifest-list": format!("{}/metadata/snap-{id}.avro", self.location),
         }]);
-        metadata["snapshot-log"] = json!([{"snapshot-id": id, "timestamp-ms": 1_735_689_600_000_i64}]);
+        metadata["snapshot-log"] =
+            json!([{"snapshot-id": id, "timestamp-ms": 1_735_689_600_000_i64}]);
         metadata["refs"] = json!({"main": {"snapshot-id": id, "type": "branch"}});
         metadata["last-sequence-number"] = json!(1);
         metadata
@@ -135,7 +173,12 @@ impl Table {
 
     /// The metadata of a table that was created and never written to.
     pub fn metadata_without_snapshot(&self) -> Json {
-        let last_column = self.columns.iter().map(|column| column.id).max().unwrap_or(0);
+        let last_column = self
+            .columns
+            .iter()
+            .map(|column| column.id)
+            .max()
+            .unwrap_or(0);
         json!({
             "format-version": 2, "table-uuid": "9c12d441-03fe-4693-9a96-a0705ddf69c1", "location": self.location,
             "last-sequence-number": 0, "last-updated-ms": 1_735_689_600_000_i64, "last-column-id": last_column,
@@ -147,7 +190,10 @@ impl Table {
 
     /// Writes everything, the metadata as `v1.metadata.json`, and gives the table's directory.
     pub fn write(&self) -> PathBuf {
-        write_json(&self.directory.join("metadata/v1.metadata.json"), &self.write_snapshot());
+        write_json(
+            &self.directory.join("metadata/v1.metadata.json"),
+            &self.write_snapshot(),
+        );
         self.directory.clone()
     }
 }
@@ -160,7 +206,9 @@ pub fn write_json(path: &Path, json: &Json) {
 /// The same, compressed.
 pub fn write_gzip(path: &Path, json: &Json) {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(json.to_string().as_bytes()).expect("memory can be written to");
+    encoder
+        .write_all(json.to_string().as_bytes())
+        .expect("memory can be written to");
     write(path, &encoder.finish().expect("memory can be written to"));
 }
 

@@ -81,7 +81,7 @@ fn known_here(place: Place, name: &str) -> Result<&'static OptionRow, Fault> {
             FaultKind::NotSupported,
             format!("option \"{name}\" is not supported yet"),
         )
-        .hint(format!("What it is for: {}.", plain(row.text))));
+        .hint("The name is reserved for a later version."));
     }
     Ok(row)
 }
@@ -119,20 +119,20 @@ fn misplaced(place: Place, row: &OptionRow) -> Fault {
     };
     let hint = match home(row) {
         Place::Wrapper | Place::Server => {
-            format!("It belongs on the server: ALTER SERVER … OPTIONS (ADD {name} …).")
+            format!("It belongs on the server: ALTER SERVER ... OPTIONS (ADD {name} ...).")
         }
         Place::UserMapping => {
-            format!("Use CREATE USER MAPPING FOR … SERVER … OPTIONS ({name} …).")
+            format!("Use CREATE USER MAPPING FOR ... SERVER ... OPTIONS ({name} ...).")
         }
         Place::Table => {
             format!(
-                "It belongs on the foreign table: ALTER FOREIGN TABLE … OPTIONS (ADD {name} …)."
+                "It belongs on the foreign table: ALTER FOREIGN TABLE ... OPTIONS (ADD {name} ...)."
             )
         }
         Place::Column => format!(
-            "It belongs on a column: ALTER FOREIGN TABLE … ALTER COLUMN … OPTIONS (ADD {name} …)."
+            "It belongs on a column: ALTER FOREIGN TABLE ... ALTER COLUMN ... OPTIONS (ADD {name} ...)."
         ),
-        Place::Import => format!("It belongs in IMPORT FOREIGN SCHEMA … OPTIONS ({name} …)."),
+        Place::Import => format!("It belongs in IMPORT FOREIGN SCHEMA ... OPTIONS ({name} ...)."),
     };
     Fault::new(FaultKind::Name, message).hint(hint)
 }
@@ -149,10 +149,7 @@ fn check_value(row: &OptionRow, value: &str) -> Result<(), Fault> {
             FaultKind::Value,
             format!("option \"{name}\" must not be empty"),
         )
-        .hint(match row.places.contains(&Place::Import) {
-            true => "Leave it out to get the default.".to_owned(),
-            false => format!("Allowed: {}.", row.kind.allowed()),
-        }));
+        .hint("Leave it out to get the default."));
     }
     let shown = |what: &str| match row.secret {
         true => format!("{what} for option \"{name}\""),
@@ -181,7 +178,7 @@ fn check_table(given: &[(String, String)]) -> Result<(), Fault> {
         (false, false, false) => Err(missing(
             "a foreign table needs the option \"location\", or \"namespace\" and \"table_name\"",
         )
-        .hint("Allowed: the table's directory as location, or its namespace and name under the server's warehouse.")),
+        .hint("Give the table's directory as location, or its namespace and name under the server's warehouse.")),
         (false, true, false) => Err(missing(
             "option \"namespace\" needs the option \"table_name\" beside it",
         )),
@@ -197,11 +194,6 @@ fn conflict(one: &str, other: &str) -> Fault {
         format!("options \"{one}\" and \"{other}\" cannot be given together"),
     )
     .hint("The table is found either by its location or by its namespace and name.")
-}
-
-/// A row's text without the marks that make code of a word in the README.
-fn plain(text: &str) -> String {
-    text.replace('`', "")
 }
 
 #[cfg(test)]
