@@ -106,40 +106,45 @@ pub(super) async fn list(path: &ResolvedPath, wanted: fn(&str) -> bool) -> Resul
         let mut directory = Directory::default();
         for entry in fs::read_dir(&path).map_err(|error| io_error(location, error))? {
             let entry = entry.map_err(|error| io_error(location, error))?;
-            let name = match entry.file_name().into_string() {
-                Ok(name) => name,
-                Err(name) => {
-                    directory.not_utf8.push(name.to_string_lossy().into_owned());
-                    continue;
-                }
-            };
+            let file_name = entry.file_name();
+            let name = file_name.to_string_lossy();
             if !wanted(&name) {
                 continue;
             }
             // Through a symbolic link; a broken one, or a file removed meanwhile, is not there.
-            let Ok(metadata) = fs::metadata(path.join(&name)) else {
+            let Ok(metadata) = fs::metadata(path.join(&file_name)) else {
                 continue;
             };
-            directory.entries.push(DirectoryEntry {
-                name,
+            let entry = DirectoryEntry {
+                name: name.into_owned(),
                 is_directory: metadata.is_dir(),
                 is_file: metadata.is_file(),
                 size: metadata.len(),
                 modified: metadata.modified().ok(),
-                version: format!(
-                    "{}-{}-{}.{}-{}.{}",
-                    metadata.dev(),
-                    metadata.ino(),
-                    metadata.mtime(),
-                    metadata.mtime_nsec(),
-                    metadata.ctime(),
-                    metadata.ctime_nsec()
-                ),
-            });
+                version: version(&metadata),
+            };
+            match file_name.to_str() {
+                Some(_) => directory.entries.push(entry),
+                None => directory.not_utf8.push(entry),
+            }
         }
         Ok(directory)
     })
     .await
+}
+
+/// Differs for every file and for every state of its content that the file system can tell apart.
+fn version(metadata: &fs::Metadata) -> String {
+    format!(
+        "{}-{}-{}-{}.{}-{}.{}",
+        metadata.dev(),
+        metadata.ino(),
+        metadata.len(),
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        metadata.ctime(),
+        metadata.ctime_nsec()
+    )
 }
 
 fn real_path(resolved: &ResolvedPath) -> Result<PathBuf> {

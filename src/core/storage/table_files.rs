@@ -18,9 +18,10 @@ use crate::error::{ErrorKind, Result};
 pub struct TableFiles {
     storage: Storage,
     reach: Arc<Reach>,
-    /// The location that the metadata declares, where paths under it are to be mapped to the real
-    /// one.
+    /// The location that the metadata declares, if it is not the real one.
     moved_from: Option<Location>,
+    /// Whether paths under the declared location are to be mapped to the real one.
+    allow_moved_paths: bool,
 }
 
 impl TableFiles {
@@ -38,11 +39,12 @@ impl TableFiles {
     ) -> Self {
         let moved_from = Location::parse(location)
             .ok()
-            .filter(|declared| allow_moved_paths && !declared.is_same(reach.table()));
+            .filter(|declared| !declared.is_same(reach.table()));
         Self {
             storage,
             reach,
             moved_from,
+            allow_moved_paths,
         }
     }
 
@@ -69,12 +71,21 @@ impl TableFiles {
             ),
             _ => error,
         })?;
-        let mapped = self.moved_from.as_ref().and_then(|declared| {
-            named
-                .strip_prefix(declared)
-                .map(|rest| self.reach.table().with_suffix(rest))
-        });
-        self.reach.check(mapped.unwrap_or(named))
+        let Some(declared) = &self.moved_from else {
+            return self.reach.check(named);
+        };
+        match named.strip_prefix(declared) {
+            None => self.reach.check(named),
+            Some(rest) if self.allow_moved_paths => {
+                self.reach.check(self.reach.table().with_suffix(rest))
+            }
+            Some(_) => self.reach.check(named).map_err(|error| {
+                error.with_detail(format!(
+                    "The metadata declares the table to be at \"{declared}\", but it is read at \"{}\".",
+                    self.reach.table()
+                ))
+            }),
+        }
     }
 }
 
@@ -431,7 +442,10 @@ mod tests {
                     assert_eq!(kind, ErrorKind::PermissionDenied);
                 }
                 let fixed = files(&spelled, &declared, false, &[]);
-                assert_eq!(kind(read(&fixed, &path).await), ErrorKind::PermissionDenied);
+                let error = read(&fixed, &path).await.expect_err("refused");
+                assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+                let detail = error.detail().unwrap_or_default();
+                assert!(detail.contains("declares"), "{declared}: {error}");
             }
         }
         // Both spellings of a local location meet, whatever spelling each side has.

@@ -15,8 +15,9 @@ use futures::{StreamExt, TryStreamExt};
 use uuid::Uuid;
 
 use super::file_name::{Version, is_metadata_file};
-use super::head::{HeadOrReason, MetadataHead, is_same_text, not_metadata};
+use super::head::{HeadOrReason, MetadataHead, not_metadata};
 use crate::error::{Error, ErrorKind, Result};
+use crate::spec::TableMetadata;
 use crate::storage::{DirectoryEntry, Location, Reach, ResolvedPath, Storage};
 
 /// The directory of a table that holds its metadata files.
@@ -381,9 +382,9 @@ async fn one_of_equals(storage: &Storage, files: Vec<Candidate>) -> Result<Candi
     }
     let first = readable.swap_remove(0);
     if !readable.is_empty() {
-        let text = storage.read(&first.path).await?;
+        let bytes = storage.read(&first.path).await?;
         for other in &readable {
-            if !is_same_text(&text, &storage.read(&other.path).await?) {
+            if !is_same_metadata(&bytes, &storage.read(&other.path).await?) {
                 return Err(Error::new(
                     ErrorKind::Ambiguous,
                     "several metadata files are equally recent".to_owned(),
@@ -394,6 +395,20 @@ async fn one_of_equals(storage: &Storage, files: Vec<Candidate>) -> Result<Candi
         }
     }
     Ok(first)
+}
+
+/// Whether two files say the same, be they packed or written differently.
+fn is_same_metadata(one: &[u8], other: &[u8]) -> bool {
+    if one == other {
+        return true;
+    }
+    match (
+        TableMetadata::parse("", one),
+        TableMetadata::parse("", other),
+    ) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
 }
 
 async fn list_metadata_files(

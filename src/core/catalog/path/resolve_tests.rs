@@ -66,13 +66,20 @@ fn gzip(content: &[u8]) -> Vec<u8> {
 }
 
 fn json(uuid: &str, last_updated_ms: i64) -> String {
-    format!(
-        r#"{{"format-version":2,"table-uuid":"{uuid}","location":"/x","last-updated-ms":{last_updated_ms},"properties":{{}}}}"#
-    )
+    metadata(&format!("\"table-uuid\":\"{uuid}\","), last_updated_ms)
 }
 
 fn json_without_uuid(last_updated_ms: i64) -> String {
-    format!(r#"{{"format-version":1,"location":"/x","last-updated-ms":{last_updated_ms}}}"#)
+    metadata("", last_updated_ms)
+}
+
+fn metadata(uuid: &str, last_updated_ms: i64) -> String {
+    format!(
+        r#"{{"format-version":1,{uuid}"location":"/x","last-updated-ms":{last_updated_ms},
+        "last-column-id":1,"partition-spec":[],"properties":{{}},
+        "schema":{{"type":"struct","fields":[
+            {{"id":1,"name":"a","required":false,"type":"int"}}]}}}}"#
+    )
 }
 
 fn newest() -> MetadataSelection {
