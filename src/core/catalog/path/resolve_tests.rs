@@ -540,7 +540,14 @@ async fn files_that_cannot_be_parsed() {
 
 #[tokio::test]
 async fn the_keys_are_found_wherever_they_stand() {
-    let filler = format!("\"schemas\":[{}0]", "0,".repeat(20_000));
+    // Numbers without a pattern, so that they are more than the first bytes also when packed.
+    let mut state = 1_u32;
+    let numbers = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_string()
+    });
+    let numbers: Vec<String> = numbers.take(4_000).collect();
+    let filler = format!("\"schemas\":[{}]", numbers.join(","));
     let nested = r#""x":{"table-uuid":"no","last-updated-ms":"no"},"s":"\"table-uuid\":1""#;
     let late = |uuid: &str, ms: i64| {
         format!(r#"{{{nested},{filler},"last-updated-ms":{ms},"table-uuid":"{uuid}"}}"#)
