@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_whole_file_that_is_too_large_is_refused() {
+    async fn more_than_memory_may_hold_is_refused() {
         let (_keep, table) = temporary();
         let path = format!("{table}/huge");
         let file = fs::File::create(&path).expect("created");
@@ -264,6 +264,10 @@ mod tests {
         let files = files(&table, &table, false, &[]);
         assert_eq!(kind(read(&files, &path).await), ErrorKind::Corrupt);
         assert_eq!(files.size(&raw(&path)).await.ok(), Some(1 << 40));
+        for ranges in [vec![0..1 << 40], vec![0..3 << 30, 1 << 33..5 << 31]] {
+            let read = files.read_ranges(&raw(&path), &ranges).await;
+            assert_eq!(kind(read), ErrorKind::NotSupported, "{ranges:?}");
+        }
     }
 
     #[tokio::test(flavor = "multi_thread")]

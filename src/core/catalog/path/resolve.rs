@@ -29,7 +29,10 @@ const CONCURRENT_READS: usize = 16;
 /// A file that is listed may be gone when it is read, because the table changes meanwhile.
 const ATTEMPTS: usize = 3;
 
-/// Error messages name at most so many files.
+/// Error messages name at most so many tables.
+const NAMED_TABLES: usize = 20;
+
+/// Error messages name at most so many files of each.
 const NAMED_FILES: usize = 20;
 
 /// How the current metadata file is chosen.
@@ -307,8 +310,10 @@ impl Candidates {
         for file in &self.files {
             tables.entry(file.table_uuid()).or_default().push(file);
         }
-        let lines: Vec<String> = tables
+        let unnamed = tables.len().saturating_sub(NAMED_TABLES);
+        let mut lines: Vec<String> = tables
             .into_iter()
+            .take(NAMED_TABLES)
             .map(|(uuid, files)| {
                 let names = names(files);
                 match uuid {
@@ -317,6 +322,9 @@ impl Candidates {
                 }
             })
             .collect();
+        if unnamed > 0 {
+            lines.push(format!("and {unnamed} more tables"));
+        }
         lines.join("\n")
     }
 
