@@ -3,8 +3,8 @@
 
 use futures::StreamExt;
 
+use super::candidates::METADATA_DIRECTORY;
 use super::file_name::is_metadata_file;
-use super::resolve::METADATA_DIRECTORY;
 use crate::catalog::{SkippedTable, TableListing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Location, Reach, Storage};
