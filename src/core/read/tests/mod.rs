@@ -2,8 +2,4 @@
 //! The rooms below follow the promises of the read layer.
 
 mod columns;
-mod concurrency;
-mod corrupt;
-mod evolution;
-mod layouts;
 mod support;
