@@ -2,4 +2,6 @@
 //! The rooms below follow the promises of the read layer.
 
 mod columns;
+mod evolution;
+mod layouts;
 mod support;
