@@ -2,6 +2,8 @@
 //! The rooms below follow the promises of the read layer.
 
 mod columns;
+mod concurrency;
+mod corrupt;
 mod evolution;
 mod layouts;
 mod support;
