@@ -14,12 +14,18 @@ pub mod manifest_list;
 pub mod name_mapping;
 pub mod partition;
 pub mod partition_tuple;
+#[cfg(test)]
+mod property_tests;
 pub mod schema;
 pub mod snapshot;
 pub mod sort_order;
 pub mod statistics_file;
+#[cfg(test)]
+mod strategies;
 pub mod table_metadata;
 mod table_metadata_json;
+#[cfg(test)]
+mod table_metadata_tests;
 #[cfg(test)]
 pub(crate) mod test_files;
 pub mod transform;
