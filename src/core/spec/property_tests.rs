@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
+use super::metadata_strategies;
 use super::strategies;
 use super::{
     NestedField, PartitionSpec, PrimitiveType, PrimitiveValue, Schema, SortOrder, TableMetadata,
@@ -151,7 +152,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn metadata(metadata in strategies::table_metadata()) {
+    fn metadata(metadata in metadata_strategies::table_metadata()) {
         let json = metadata.to_json();
         let text = json.to_string();
         let read = TableMetadata::parse("file", text.as_bytes()).unwrap();
@@ -162,13 +163,13 @@ proptest! {
 
 fn damaged_file() -> impl Strategy<Value = Value> {
     prop_oneof![
-        strategies::damaged(serde_json::from_str(V2).unwrap()),
-        strategies::damaged(serde_json::from_str(V3).unwrap()),
+        metadata_strategies::damaged(serde_json::from_str(V2).unwrap()),
+        metadata_strategies::damaged(serde_json::from_str(V3).unwrap()),
     ]
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
     fn damaged_metadata_is_read_or_an_error(document in damaged_file()) {

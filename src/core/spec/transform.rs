@@ -4,10 +4,9 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-use super::calendar::CalendarDate;
+use super::calendar::{CalendarDate, MICROS_A_DAY, NANOS_A_DAY};
 use super::types::PrimitiveType;
 use super::value::{PrimitiveValue, decimal_to_big_endian};
-use super::value_json::{MICROS_A_DAY, NANOS_A_DAY};
 use crate::error::{Error, ErrorKind, Result};
 
 const MICROS_AN_HOUR: i64 = 3_600_000_000;

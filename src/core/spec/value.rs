@@ -3,8 +3,9 @@
 
 use uuid::Uuid;
 
+use super::calendar::{MICROS_A_DAY, NANOS_A_DAY};
+use super::iso_text::iso_date;
 use super::types::PrimitiveType;
-use super::value_json::{MICROS_A_DAY, NANOS_A_DAY, iso_date};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A value of a primitive type; the variant says how it is stored, the type beside it what it means.
