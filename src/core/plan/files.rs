@@ -84,7 +84,8 @@ async fn plan_manifest(
     let length = content.len() as u64;
     let mut entries = 0;
     let mut tasks = Vec::new();
-    for entry in ManifestReader::open(manifest, content, |_, _| Ok(None))? {
+    let partition_type = |spec_id| metadata.partition_type(spec_id);
+    for entry in ManifestReader::open(manifest, content, partition_type)? {
         let entry = entry?;
         entries += 1;
         if entry.is_live() {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::error::ErrorKind;
 use crate::spec::test_files::{AvroTestFile, ManifestTestFile, manifest_file, read_testdata};
-use crate::spec::{ColumnStats, PrimitiveType, PrimitiveValue, read_manifest_list};
+use crate::spec::{ColumnStats, NestedField, PrimitiveType, PrimitiveValue, read_manifest_list};
 
 fn read_out(name: &str) -> Vec<Value> {
     let all: Value = serde_json::from_slice(&read_testdata("read_out.json")).unwrap();
@@ -14,7 +14,7 @@ fn read_out(name: &str) -> Vec<Value> {
 }
 
 fn open(manifest: &ManifestFile, content: Bytes) -> ManifestReader {
-    ManifestReader::open(manifest, content, |_, _| Ok(None)).unwrap()
+    ManifestReader::open(manifest, content, |_| None).unwrap()
 }
 
 fn value_as_read_out(value: &PrimitiveValue) -> Value {
@@ -264,7 +264,7 @@ fn entries_of(manifest: &ManifestFile, version: u8, entries: Value) -> Vec<Manif
 }
 
 fn error_of(manifest: &ManifestFile, content: Bytes) -> Error {
-    ManifestReader::open(manifest, content, |_, _| Ok(None))
+    ManifestReader::open(manifest, content, |_| None)
         .and_then(|mut reader| reader.try_for_each(|entry| entry.map(drop)))
         .unwrap_err()
 }
@@ -421,22 +421,16 @@ fn partition_values_take_the_place_and_type_of_the_spec() {
         .entries(json!([
             { "status": 1, "data_file": { "file_path": "a", "partition": { "gone": "?", "x-y": 3, "amount": "\u{1}\u{0}" } } },
         ]));
-    let spec = |id: i32, _: &ManifestHeader| {
+    let spec = |id: i32| {
         assert_eq!(id, 0);
-        let field = |field_id, name: &str, result_type| PartitionFieldType {
-            field_id,
-            name: name.to_owned(),
-            result_type: Some(result_type),
+        let field =
+            |id, name: &str, result: PrimitiveType| NestedField::optional(id, name, result.into());
+        let decimal = PrimitiveType::Decimal {
+            precision: 9,
+            scale: 2,
         };
-        Ok(Some(vec![
-            field(
-                1000,
-                "amount",
-                PrimitiveType::Decimal {
-                    precision: 9,
-                    scale: 2,
-                },
-            ),
+        Some(StructType::new([
+            field(1000, "amount", decimal),
             field(1001, "added later", PrimitiveType::String),
             field(1002, "x", PrimitiveType::Long),
         ]))
@@ -490,12 +484,9 @@ fn fields_without_ids_are_found_by_name() {
                 "lower_bounds": [{ "key": 3, "value": "x" }] } },
         ]))
         .write_with_schema(|schema| schema.replace("field-id", "ignored"));
-    let spec = |_: i32, _: &ManifestHeader| {
-        Ok(Some(vec![PartitionFieldType {
-            field_id: 1000,
-            name: "p".to_owned(),
-            result_type: None,
-        }]))
+    let spec = |_: i32| {
+        let unknown = PrimitiveType::Unknown.into();
+        Some(StructType::new([NestedField::optional(1000, "p", unknown)]))
     };
     let mut reader = ManifestReader::open(&manifest, file, spec).unwrap();
     let file = reader.next().unwrap().unwrap().data_file;

@@ -1,6 +1,13 @@
 //! From the paths that metadata names to bytes: one object store a backend, behind one door.
 //! Stands on nothing but the error type.
 
+mod directory;
+mod local;
+mod location;
+mod reach;
+mod store;
+mod table_files;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,6 +15,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::error::Result;
+
+pub use directory::{Directory, DirectoryEntry};
+pub use location::Location;
+pub use reach::{Reach, ResolvedPath};
+pub use store::{Storage, StorageCounters};
+pub use table_files::TableFiles;
 
 /// A path exactly as the metadata writes it, byte for byte, not yet checked or mapped.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,0 +1,30 @@
+//! What a directory of a store holds.
+//! No spec section: file system tables are found by listing.
+
+use std::time::SystemTime;
+
+/// The content of a directory, one level deep.
+#[derive(Debug, Clone, Default)]
+pub struct Directory {
+    /// Its files and directories, symbolic links followed, in no particular order.
+    pub entries: Vec<DirectoryEntry>,
+    /// Names that are not UTF-8, with the faulty bytes replaced; no location can name them.
+    pub not_utf8: Vec<String>,
+}
+
+/// A file or directory in a [`Directory`].
+#[derive(Debug, Clone)]
+pub struct DirectoryEntry {
+    /// Its name, byte for byte, without the directory.
+    pub name: String,
+    /// Whether it is a directory.
+    pub is_directory: bool,
+    /// Whether it is a regular file.
+    pub is_file: bool,
+    /// Size in bytes.
+    pub size: u64,
+    /// When its content last changed, if the store says so.
+    pub modified: Option<SystemTime>,
+    /// Changes when the file is replaced or its content changes.
+    pub version: String,
+}
