@@ -160,3 +160,7 @@ fn refuse_duplicates(tasks: &[FileScanTask]) -> Result<()> {
         )),
     }
 }
+
+#[cfg(test)]
+#[path = "files_tests.rs"]
+mod tests;
