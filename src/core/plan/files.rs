@@ -29,14 +29,15 @@ pub async fn plan_files(
 ) -> Result<ScanPlan> {
     refuse::encrypted_snapshot(metadata, snapshot)?;
     let manifests = list_manifests(files, snapshot).await?;
+    let manifests_total = manifests.len();
     let live: Vec<_> = manifests
-        .iter()
-        .filter(|manifest| manifest.may_have_live_files())
+        .into_iter()
+        .filter(ManifestFile::may_have_live_files)
         .collect();
     refuse::encrypted_manifests(metadata, &live)?;
     let mut plan = ScanPlan {
-        manifests_total: manifests.len(),
-        manifests_skipped: manifests.len() - live.len(),
+        manifests_total,
+        manifests_skipped: manifests_total - live.len(),
         records: Some(0),
         ..ScanPlan::default()
     };
@@ -80,7 +81,7 @@ async fn list_manifests(
 async fn plan_manifest(
     files: &SharedFileReader,
     metadata: &TableMetadata,
-    manifest: &ManifestFile,
+    manifest: ManifestFile,
 ) -> Result<(Vec<FileScanTask>, Refusals)> {
     let content = files.read(&RawPath(manifest.manifest_path.clone())).await?;
     let length = content.len() as u64;
@@ -88,14 +89,14 @@ async fn plan_manifest(
     let mut tasks = Vec::new();
     let mut refusals = Refusals::default();
     let partition_type = |spec_id| metadata.partition_type(spec_id);
-    for entry in ManifestReader::open(manifest, content, partition_type)? {
+    for entry in ManifestReader::open(&manifest, content, partition_type)? {
         let entry = entry?;
         entries += 1;
         if entry.is_live() && !refusals.note_live_file(&entry.data_file)? {
             tasks.push(scan_task(entry));
         }
     }
-    refuse_shortened(manifest, length, entries)?;
+    refuse_shortened(&manifest, length, entries)?;
     Ok((tasks, refusals))
 }
 

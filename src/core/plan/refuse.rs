@@ -81,7 +81,7 @@ pub(super) fn encrypted_snapshot(metadata: &TableMetadata, snapshot: &Snapshot) 
 /// Refuses manifests that are encrypted: they could not even be parsed.
 pub(super) fn encrypted_manifests(
     metadata: &TableMetadata,
-    manifests: &[&ManifestFile],
+    manifests: &[ManifestFile],
 ) -> Result<()> {
     let mut refusals = Refusals::default();
     for manifest in manifests {

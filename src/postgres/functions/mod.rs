@@ -1,0 +1,3 @@
+//! The SQL functions of schema `iceberg`.
+
+pub mod attach;

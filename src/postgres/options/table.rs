@@ -1,0 +1,211 @@
+//! What the options of a foreign table, its server and its columns say together.
+//! A table's own option goes before its server's; the rest are the defaults.
+
+use std::ffi::CStr;
+
+use iceberg_core::Result;
+use iceberg_core::catalog::{self, MetadataSelection, PathCatalog, TableIdent};
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+
+use super::given::{Given, default};
+use super::known::{kind, location_list};
+use crate::encoding::{from_server, to_server};
+use crate::error::{OrRaise, Report};
+
+/// The options of a server.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// The server's name.
+    pub name: String,
+    /// The directory that holds the namespaces.
+    pub warehouse: Option<String>,
+    /// Further places in which files may lie.
+    pub allowed_locations: Vec<String>,
+    given: Given,
+}
+
+/// The options of a foreign table, with those of its server where they are not its own.
+#[derive(Debug, Clone)]
+pub struct TableOptions {
+    /// The table's directory or one of its metadata files, as a path or URL.
+    pub location: String,
+    /// Exactly this metadata file.
+    pub metadata_file_path: Option<String>,
+    /// Only metadata files of this table.
+    pub metadata_table_uuid: Option<String>,
+    /// Whether the latest `last-updated-ms` decides instead of the highest version.
+    pub recent_metadata_file_by_last_updated_ms: bool,
+    /// Whether the directory may have been moved.
+    pub allow_moved_paths: bool,
+    /// How old kept metadata may be, in milliseconds.
+    pub metadata_staleness_ms: u64,
+    /// Whether the table may be changed.
+    pub updatable: bool,
+    /// The server's options.
+    pub server: ServerOptions,
+}
+
+/// The options of one column.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ColumnOptions {
+    /// The field it is, whatever its name.
+    pub field_id: Option<i32>,
+    /// The name of the field.
+    pub column_name: Option<String>,
+}
+
+impl ServerOptions {
+    /// The options of the server with this id; raises an error if there is none.
+    pub fn of_server(server: pg_sys::Oid) -> Self {
+        // SAFETY: gives a server in the current memory context or raises an error.
+        unsafe {
+            let server = pg_sys::GetForeignServer(server);
+            Self::read(CStr::from_ptr((*server).servername), (*server).options)
+        }
+        .or_raise()
+    }
+
+    /// The options of the server of this name; raises an error if there is none.
+    pub fn by_name(name: &str) -> Self {
+        let held = to_server(name).unwrap_or_default();
+        // SAFETY: gives a server in the current memory context or raises an error.
+        let server = unsafe { (*pg_sys::GetForeignServerByName(held.as_ptr(), false)).serverid };
+        Self::of_server(server)
+    }
+
+    /// # Safety
+    /// `options` is a list of `DefElem`.
+    unsafe fn read(name: &CStr, options: *mut pg_sys::List) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        let given = unsafe { Given::from_list(options)? };
+        Ok(Self {
+            name: from_server(name)?,
+            warehouse: given.get("warehouse").map(str::to_owned),
+            allowed_locations: given
+                .get("allowed_locations")
+                .and_then(location_list)
+                .unwrap_or_default(),
+            given,
+        })
+    }
+
+    /// The server's tables by name; whether they may have been moved is said with each.
+    pub fn catalog(&self) -> PathCatalog {
+        PathCatalog {
+            warehouse: self.warehouse.clone(),
+            allowed_locations: self.allowed_locations.clone(),
+            allow_moved_paths: false,
+        }
+    }
+
+    /// The warehouse, without which this namespace cannot be looked up; raises an error if there is
+    /// none.
+    pub fn warehouse_of(&self, namespace: &str) -> &str {
+        self.warehouse.as_deref().unwrap_or_else(|| {
+            Report::new(
+                PgSqlErrorCode::ERRCODE_FDW_OPTION_NAME_NOT_FOUND,
+                format!(
+                    "namespace \"{namespace}\" cannot be looked up: server \"{}\" has no option \"warehouse\"",
+                    self.name
+                ),
+            )
+            .with_hint("Use ALTER SERVER ... OPTIONS (ADD warehouse ...), or give an absolute location.")
+            .raise()
+        })
+    }
+}
+
+impl TableOptions {
+    /// The options of the foreign table with this id; raises an error if there is none or its
+    /// options do not name a table.
+    pub fn of_relation(relation: pg_sys::Oid) -> Self {
+        // SAFETY: gives a foreign table in the current memory context or raises an error.
+        let (given, server) = unsafe {
+            let table = pg_sys::GetForeignTable(relation);
+            (Given::from_list((*table).options), (*table).serverid)
+        };
+        Self::read(&given.or_raise(), ServerOptions::of_server(server))
+    }
+
+    /// What a table's list of options says on this server.
+    pub fn read(given: &Given, server: ServerOptions) -> Self {
+        let location = match (
+            given.get("location"),
+            given.get("namespace"),
+            given.get("table_name"),
+        ) {
+            (Some(location), _, _) => location.to_owned(),
+            (None, Some(namespace), Some(name)) => {
+                server.warehouse_of(namespace);
+                let ident = TableIdent {
+                    namespace: namespace.to_owned(),
+                    name: name.to_owned(),
+                };
+                server.catalog().table_options(&ident).or_raise().location
+            }
+            _ => Report::new(
+                PgSqlErrorCode::ERRCODE_FDW_OPTION_NAME_NOT_FOUND,
+                "the foreign table has neither the option \"location\" nor \"namespace\" and \"table_name\"",
+            )
+            .raise(),
+        };
+        let flag = |name: &str| {
+            given
+                .boolean(name)
+                .or_else(|| server.given.boolean(name))
+                .or_else(|| default(name).and_then(kind::boolean))
+                .unwrap_or(false)
+        };
+        let number = |name: &str| {
+            given
+                .integer(name)
+                .or_else(|| server.given.integer(name))
+                .or_else(|| default(name).and_then(kind::integer))
+                .and_then(|number| u64::try_from(number).ok())
+                .unwrap_or(0)
+        };
+        Self {
+            location,
+            metadata_file_path: given.get("metadata_file_path").map(str::to_owned),
+            metadata_table_uuid: given.get("metadata_table_uuid").map(str::to_owned),
+            recent_metadata_file_by_last_updated_ms: flag(
+                "recent_metadata_file_by_last_updated_ms",
+            ),
+            allow_moved_paths: flag("allow_moved_paths"),
+            metadata_staleness_ms: number("metadata_staleness_ms"),
+            updatable: flag("updatable"),
+            server,
+        }
+    }
+
+    /// What the core needs to open the table.
+    pub fn into_core(self) -> catalog::TableOptions {
+        catalog::TableOptions {
+            location: self.location,
+            selection: MetadataSelection {
+                metadata_file_path: self.metadata_file_path,
+                metadata_table_uuid: self.metadata_table_uuid,
+                recent_by_last_updated_ms: self.recent_metadata_file_by_last_updated_ms,
+            },
+            allow_moved_paths: self.allow_moved_paths,
+            warehouse: self.server.warehouse,
+            allowed_locations: self.server.allowed_locations,
+        }
+    }
+}
+
+impl ColumnOptions {
+    /// The options of a foreign table's column.
+    pub fn of_column(relation: pg_sys::Oid, number: i16) -> Self {
+        // SAFETY: gives a list in the current memory context or raises an error.
+        let given = unsafe { Given::from_list(pg_sys::GetForeignColumnOptions(relation, number)) }
+            .or_raise();
+        Self {
+            field_id: given
+                .integer("field_id")
+                .and_then(|id| i32::try_from(id).ok()),
+            column_name: given.get("column_name").map(str::to_owned),
+        }
+    }
+}

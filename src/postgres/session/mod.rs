@@ -1,0 +1,8 @@
+//! What belongs to one backend: its settings, its worker threads, and how it waits for them
+//! without becoming deaf to cancel and termination.
+
+pub mod runtime;
+pub mod settings;
+pub mod wait;
+
+pub use wait::wait;
