@@ -94,15 +94,11 @@ fn every_primitive_type_comes_back_as_written() {
     );
     let bytes: Vec<Option<&[u8]>> = vec![Some(b""), None, Some(b"\0\xFF not text at all")];
     check(BinaryArray::from(bytes), PrimitiveType::Binary);
-    let sixteen: Vec<Option<&[u8]>> = vec![Some(b"0123456789abcdef"), None];
-    check(
-        FixedSizeBinaryArray::from(sixteen.clone()),
-        PrimitiveType::Uuid,
-    );
-    check(
-        FixedSizeBinaryArray::from(sixteen),
-        PrimitiveType::Fixed(16),
-    );
+    let sixteen = [Some(b"0123456789abcdef"), None];
+    let sixteen =
+        FixedSizeBinaryArray::try_from_sparse_iter_with_size(sixteen.into_iter(), 16).unwrap();
+    check(sixteen.clone(), PrimitiveType::Uuid);
+    check(sixteen, PrimitiveType::Fixed(16));
 }
 
 #[test]
