@@ -58,11 +58,9 @@ impl MemoryFiles {
         let mut tasks: Vec<_> = self
             .files
             .iter()
-            .map(|(path, bytes)| FileScanTask {
-                path: RawPath(path.clone()),
-                format: FileFormat::Parquet,
-                file_size: bytes.len() as u64,
-                record_count: None,
+            .map(|(path, bytes)| {
+                let path = RawPath(path.clone());
+                FileScanTask::whole_file(path, FileFormat::Parquet, bytes.len() as u64, None)
             })
             .collect();
         tasks.sort_by(|left, right| left.path.cmp(&right.path));
