@@ -89,7 +89,9 @@ async fn plan_manifest(
     let mut tasks = Vec::new();
     let mut refusals = Refusals::default();
     let partition_type = |spec_id| metadata.partition_type(spec_id);
-    for entry in ManifestReader::open(&manifest, content, partition_type)? {
+    let entries_in_order =
+        ManifestReader::open(&manifest, content, partition_type)?.without_stats();
+    for entry in entries_in_order {
         let entry = entry?;
         entries += 1;
         if entry.is_live() && !refusals.note_live_file(&entry.data_file)? {

@@ -470,3 +470,11 @@ async fn a_manifest_without_its_last_block_is_corrupt() {
         .await;
     assert_eq!(paths(&plan), ["a"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn planning_can_run_on_any_thread() {
+    let table = Table::new(json!([row("/t/m", [Some(1), Some(0), Some(0)])]))
+        .data("/t/m", json!([entry(1, "a", 1, 10)]));
+    let plan = tokio::spawn(async move { table.planned().await });
+    assert_eq!(paths(&plan.await.unwrap()), ["a"]);
+}

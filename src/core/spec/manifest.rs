@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use super::avro::{AvroFile, AvroSchema, Decoder, corrupt};
-use super::data_file::{DataContent, DataFile, read_data_file};
+use super::data_file::{DataContent, DataFile, DataFileReader};
 use super::manifest_fields::{self as fields, data_file, manifest_entry as id};
 use super::manifest_list::{ManifestContent, ManifestFile};
 use super::partition::PartitionSpec;
@@ -71,9 +71,8 @@ pub struct ManifestReader {
     file: AvroFile,
     header: ManifestHeader,
     inherited: Inheritance,
-    spec_id: i32,
     partition_field_ids: Vec<Option<i32>>,
-    partition_reader: PartitionReader,
+    data_files: DataFileReader,
 }
 
 impl ManifestReader {
@@ -115,12 +114,22 @@ impl ManifestReader {
                 Some(wanted) => wanted.fields().iter().map(|field| Some(field.id)).collect(),
                 None => partition.iter().map(|field| field.id).collect(),
             },
-            partition_reader: PartitionReader::new(partition, partition_type.as_ref()),
+            data_files: DataFileReader {
+                spec_id,
+                partition: PartitionReader::new(partition, partition_type.as_ref()),
+                with_stats: true,
+            },
             inherited: Inheritance::new(manifest, &header),
             file,
             header,
-            spec_id,
         })
+    }
+
+    /// Passes over what the writer recorded about columns: entries have no statistics.
+    #[must_use]
+    pub fn without_stats(mut self) -> Self {
+        self.data_files.with_stats = false;
+        self
     }
 
     /// What the file says of itself.
@@ -137,12 +146,11 @@ impl ManifestReader {
         let Self {
             file,
             inherited,
-            spec_id,
-            partition_reader,
+            data_files,
             ..
         } = self;
         file.next_record(|schema, decoder| {
-            let mut entry = read_manifest_entry(schema, decoder, *spec_id, partition_reader)?;
+            let mut entry = read_manifest_entry(schema, decoder, data_files)?;
             inherited.fill(&mut entry)?;
             Ok(entry)
         })
@@ -220,8 +228,7 @@ fn has_sequence_numbers(schema: &AvroSchema) -> bool {
 fn read_manifest_entry(
     schema: &AvroSchema,
     decoder: &mut Decoder<'_>,
-    spec_id: i32,
-    partition_reader: &PartitionReader,
+    data_files: &DataFileReader,
 ) -> Result<ManifestEntry> {
     let mut status = None;
     let mut snapshot_id = None;
@@ -236,7 +243,7 @@ fn read_manifest_entry(
             Some(id::SEQUENCE_NUMBER) => sequence_number = decoder.long(schema)?,
             Some(id::FILE_SEQUENCE_NUMBER) => file_sequence_number = decoder.long(schema)?,
             Some(id::DATA_FILE) => {
-                data_file = Some(read_data_file(schema, decoder, spec_id, partition_reader)?);
+                data_file = Some(data_files.read(schema, decoder)?);
             }
             _ => decoder.skip(schema)?,
         }

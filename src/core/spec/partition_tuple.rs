@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::avro::{AvroField, AvroSchema, AvroType, Decoder, LogicalType, corrupt};
-use super::types::{PrimitiveType, StructType, Type};
+use super::types::{NestedField, PrimitiveType, StructType, Type};
 use super::value::{PrimitiveValue, decimal_from_big_endian};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The partition of a file.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -23,32 +23,54 @@ pub(super) struct PartitionReader {
     /// For each field of the record: its place in the tuple, and its type.
     columns: Vec<Option<(usize, Option<PrimitiveType>)>>,
     width: usize,
+    /// A field of the tuple that the record does not have.
+    missing: Option<String>,
 }
 
 impl PartitionReader {
     /// A reader of the record `fields` into tuples of type `wanted`. Without that, the tuple is the
     /// record itself.
     pub fn new(fields: &[AvroField], wanted: Option<&StructType>) -> Self {
-        let columns = fields
-            .iter()
-            .enumerate()
-            .map(|(index, field)| match wanted {
-                None => Some((index, None)),
-                Some(wanted) => wanted
-                    .fields()
-                    .iter()
-                    .enumerate()
-                    .find(|(_, wanted)| field.id == Some(wanted.id))
-                    .map(|(place, wanted)| (place, known_type(&wanted.field_type))),
-            })
-            .collect();
+        let Some(wanted) = wanted.map(StructType::fields) else {
+            return Self {
+                columns: (0..fields.len()).map(|place| Some((place, None))).collect(),
+                width: fields.len(),
+                missing: None,
+            };
+        };
+        let is = |field: &AvroField, wanted: &NestedField| match field.id {
+            Some(id) => id == wanted.id,
+            None => field.name == wanted.name,
+        };
         Self {
-            columns,
-            width: wanted.map_or(fields.len(), |wanted| wanted.fields().len()),
+            columns: fields
+                .iter()
+                .map(|field| {
+                    let place = wanted.iter().position(|wanted| is(field, wanted))?;
+                    Some((place, known_type(&wanted.get(place)?.field_type)))
+                })
+                .collect(),
+            width: wanted.len(),
+            missing: wanted
+                .iter()
+                .find(|wanted| !fields.iter().any(|field| is(field, wanted)))
+                .map(|wanted| format!("{} \"{}\"", wanted.id, wanted.name)),
         }
     }
 
-    /// Reads a tuple; a field of the spec that the manifest does not have is null.
+    /// The tuple of a file without a partition record, which only an unpartitioned one may lack.
+    ///
+    /// # Errors
+    /// `Corrupt` if the spec has fields: no value must not be taken for null.
+    pub fn unpartitioned(&self) -> Result<Vec<Option<PrimitiveValue>>> {
+        match &self.missing {
+            None if self.width == 0 => Ok(Vec::new()),
+            None => Err(corrupt("a file of a partitioned spec has no partition")),
+            Some(field) => Err(missing(field)),
+        }
+    }
+
+    /// Reads a tuple.
     pub fn read(
         &self,
         schema: &AvroSchema,
@@ -56,7 +78,7 @@ impl PartitionReader {
     ) -> Result<Vec<Option<PrimitiveValue>>> {
         let mut values = vec![None; self.width];
         let mut columns = self.columns.iter();
-        decoder.record(schema, |field, decoder| {
+        let given = decoder.record(schema, |field, decoder| {
             let Some((place, result_type)) = columns.next().and_then(Option::as_ref) else {
                 return decoder.skip(&field.schema);
             };
@@ -69,8 +91,18 @@ impl PartitionReader {
             }
             Ok(())
         })?;
-        Ok(values)
+        match &self.missing {
+            _ if !given => self.unpartitioned(),
+            None => Ok(values),
+            Some(field) => Err(missing(field)),
+        }
     }
+}
+
+fn missing(field: &str) -> Error {
+    corrupt(format!(
+        "partition tuples lack the field {field} of their partition spec"
+    ))
 }
 
 /// The type of a partition field; `unknown` stands for the result of an unknown transform or of a
