@@ -45,7 +45,7 @@ pub use manifest::{ManifestEntry, ManifestEntryStatus, ManifestHeader, ManifestR
 pub use manifest_list::{FieldSummary, ManifestContent, ManifestFile, read_manifest_list};
 pub use name_mapping::NameMapping;
 pub use partition::{PartitionField, PartitionSpec};
-pub use partition_tuple::{Partition, PartitionFieldType};
+pub use partition_tuple::Partition;
 pub use schema::Schema;
 pub use snapshot::{Snapshot, SnapshotManifests, SnapshotReference};
 pub use sort_order::SortOrder;
