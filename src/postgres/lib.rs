@@ -1,6 +1,5 @@
 //! `iceberg_fdw`: the extension. The only crate that touches `pgrx`.
 
-pub mod catalog;
 pub mod encoding;
 pub mod error;
 pub mod fdw;

@@ -2,8 +2,9 @@
 //! tied to it by field id, under a name that Postgres can hold.
 
 use std::collections::HashSet;
+use std::ffi::CString;
 
-use iceberg_core::spec::{NestedField, Schema};
+use iceberg_core::spec::{NestedField, TableMetadata};
 use iceberg_core::{Error, ErrorKind, Result};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -61,14 +62,23 @@ impl Renamed {
     }
 }
 
-/// The statement that makes the table with the fields of `schema`, in UTF-8, and the columns that
+/// The statement that makes the table with the fields of the current schema, and the columns that
 /// are called otherwise there.
 ///
 /// # Errors
 /// `NotSupported` where Postgres cannot hold such a table: too many columns, or a name or option
 /// that is too long or has characters which the database's encoding lacks.
-pub fn create_statement(table: &NewTable<'_>, schema: &Schema) -> Result<(String, Vec<Renamed>)> {
+pub fn create_statement(
+    table: &NewTable<'_>,
+    metadata: &TableMetadata,
+) -> Result<(CString, Vec<Renamed>)> {
     check_name(table.name)?;
+    let schema = metadata.current_schema().ok_or_else(|| {
+        Error::new(
+            ErrorKind::Internal,
+            "the current schema is not among its schemas",
+        )
+    })?;
     let fields = schema.fields().fields();
     if fields.len() > MAX_COLUMNS {
         return Err(Error::not_supported(format!(
@@ -106,6 +116,11 @@ pub fn create_statement(table: &NewTable<'_>, schema: &Schema) -> Result<(String
         identifier(table.server),
         options.join(", ")
     );
+    let statement = to_server(&statement).ok_or_else(|| {
+        Error::not_supported(
+            "its location has characters that the database's encoding does not have",
+        )
+    })?;
     Ok((statement, renamed))
 }
 

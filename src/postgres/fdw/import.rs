@@ -2,20 +2,18 @@
 //! A table that cannot be imported is a warning that says why; the others are imported.
 
 use std::ffi::{CStr, CString};
-use std::sync::Arc;
 
 use futures::StreamExt;
-use iceberg_core::spec::TableMetadata;
+use iceberg_core::catalog::{self, Catalog, PathCatalog, Table, TableListing};
 use iceberg_core::{Error, ErrorKind, Result};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 use super::foreign_table::{NewTable, create_statement};
-use crate::catalog;
-use crate::encoding::{from_server, to_server};
-use crate::error::{OrRaise, Report, sqlstate};
+use crate::encoding::from_server;
+use crate::error::{OrRaise, Report, raise, sqlstate};
 use crate::list;
-use crate::options::known::{Kind, Place, find};
+use crate::options::known::{self, Place};
 use crate::options::{Given, ServerOptions, TableOptions};
 use crate::privileges::check_local_read;
 use crate::session::wait;
@@ -82,110 +80,152 @@ impl Request {
         })
     }
 
-    /// Of the tables that there are, those that are wanted, sorted; warns of wanted ones that are not
-    /// there.
-    fn choose(&self, mut names: Vec<String>) -> Vec<String> {
-        names.sort_unstable();
-        match &self.choice {
-            Choice::All => {}
-            Choice::Except(unwanted) => names.retain(|name| !unwanted.contains(name)),
-            Choice::LimitTo(wanted) => {
-                for name in wanted.iter().filter(|name| !names.contains(name)) {
-                    skipped(
-                        name,
-                        &Error::new(
-                            ErrorKind::TableNotFound,
-                            format!("\"{}\" has no table of that name", self.remote_schema),
-                        ),
-                    );
-                }
-                names.retain(|name| wanted.contains(name));
+    /// Of the tables that there are, those that are wanted; warns of wanted ones that are not there.
+    fn choose<'a>(&self, listing: &'a TableListing) -> Vec<&'a str> {
+        for broken in &listing.skipped {
+            if self.wants(&broken.name) {
+                skipped(
+                    &broken.name,
+                    &Error::new(ErrorKind::TableNotFound, broken.reason.as_str()),
+                );
             }
         }
-        names
+        if let Choice::LimitTo(wanted) = &self.choice {
+            let is_there = |name: &String| {
+                listing.tables.contains(name)
+                    || listing.skipped.iter().any(|broken| broken.name == *name)
+            };
+            for name in wanted.iter().filter(|name| !is_there(name)) {
+                let message = format!("\"{}\" has no table of that name", self.remote_schema);
+                skipped(name, &Error::new(ErrorKind::TableNotFound, message));
+            }
+        }
+        listing
+            .tables
+            .iter()
+            .map(String::as_str)
+            .filter(|name| self.wants(name))
+            .collect()
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        let has = |names: &[String]| names.iter().any(|other| other == name);
+        match &self.choice {
+            Choice::All => true,
+            Choice::LimitTo(wanted) => has(wanted),
+            Choice::Except(unwanted) => !has(unwanted),
+        }
     }
 }
 
+/// A remote schema: what it is called, and what it holds.
+struct RemoteSchema {
+    name: RemoteName,
+    listing: TableListing,
+}
+
 /// How the tables of a remote schema are named in their options.
-enum Source {
+enum RemoteName {
     /// By the namespace under the warehouse.
     Namespace(String),
     /// By the directory they lie in.
     Directory(String),
 }
 
-impl Source {
-    fn of(remote_schema: &str) -> Self {
-        match Kind::Location.check(remote_schema) {
-            Ok(()) => return Self::Directory(remote_schema.to_owned()),
-            Err(_) if remote_schema.contains("://") => {}
-            Err(_) if Kind::Namespace.check(remote_schema).is_ok() => {
-                return Self::Namespace(remote_schema.to_owned());
+impl RemoteSchema {
+    /// Lists the remote schema; raises an error if there is none.
+    fn list(name: &str, server: &ServerOptions) -> Self {
+        let by_directory = name.contains(['/', ':']);
+        if !by_directory {
+            server.warehouse_of(name);
+        }
+        let catalog = server.catalog();
+        let named = name.to_owned();
+        let found = wait(async move { Ok(find(&catalog, &named).await) });
+        match found {
+            Ok((listing, None)) => Self {
+                name: match by_directory {
+                    true => RemoteName::Directory(name.to_owned()),
+                    false => RemoteName::Namespace(name.to_owned()),
+                },
+                listing,
+            },
+            Ok((listing, Some(directory))) => Self {
+                name: RemoteName::Directory(directory),
+                listing,
+            },
+            Err(error) if error.kind() == ErrorKind::TableNotFound => Report {
+                hint: error.hint().map(str::to_owned),
+                ..Report::new(
+                    PgSqlErrorCode::ERRCODE_FDW_SCHEMA_NOT_FOUND,
+                    error.message(),
+                )
             }
-            Err(_) => {}
-        }
-        match remote_schema.contains("://") {
-            true => Report::new(
-                PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
-                format!("tables at \"{remote_schema}\" are not supported yet"),
-            )
-            .with_hint("This version reads local files."),
-            false => Report::new(
-                PgSqlErrorCode::ERRCODE_FDW_SCHEMA_NOT_FOUND,
-                format!("\"{remote_schema}\" cannot be a namespace"),
-            )
-            .with_hint("Give names of directories under the warehouse separated by dots, or an absolute path or URL."),
-        }
-        .raise()
-    }
-
-    fn directory(&self, server: &ServerOptions) -> String {
-        match self {
-            Self::Namespace(namespace) => server.namespace_location(namespace),
-            Self::Directory(directory) => directory.clone(),
+            .raise(),
+            Err(error) => raise(error),
         }
     }
 
     /// The options that name one of the tables.
-    fn options(&self, name: &str) -> Vec<(String, String)> {
+    fn options(&self, table: &str) -> Vec<(String, String)> {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        match self {
-            Self::Namespace(namespace) => {
-                vec![pair("namespace", namespace), pair("table_name", name)]
+        match &self.name {
+            RemoteName::Namespace(namespace) => {
+                vec![pair("namespace", namespace), pair("table_name", table)]
             }
-            Self::Directory(directory) => {
+            RemoteName::Directory(directory) => {
                 let directory = directory.trim_end_matches('/');
-                vec![pair("location", &format!("{directory}/{name}"))]
+                vec![pair("location", &format!("{directory}/{table}"))]
             }
         }
     }
 }
 
+/// Lists a namespace. Where `a.b` is not `<warehouse>/a/b` but there is a directory
+/// `<warehouse>/a.b`, as Hive's warehouses have them, that directory, which is then given too.
+async fn find(catalog: &PathCatalog, name: &str) -> Result<(TableListing, Option<String>)> {
+    let missing = match catalog.list_tables(name).await {
+        Err(error) if error.kind() == ErrorKind::TableNotFound => error,
+        listed => return Ok((listed?, None)),
+    };
+    let Some(warehouse) = &catalog.warehouse else {
+        return Err(missing);
+    };
+    if name.contains(['/', ':']) || !name.contains('.') {
+        return Err(missing);
+    }
+    let directory = format!("{}/{name}", warehouse.trim_end_matches('/'));
+    match catalog.list_tables(&directory).await {
+        Ok(listing) => Ok((listing, Some(directory))),
+        Err(_) => Err(missing),
+    }
+}
+
 /// The statements for the tables that are wanted and can be imported.
 fn import_statements(request: &Request, server: &ServerOptions) -> Vec<CString> {
-    let source = Source::of(&request.remote_schema);
     // SAFETY: reads a variable of the backend.
     check_local_read(unsafe { pg_sys::GetUserId() });
-    let names = request.choose(wait(catalog::list_tables(source.directory(server))));
-    let tables: Vec<(String, Given)> = names
+    let remote = RemoteSchema::list(&request.remote_schema, server);
+    let tables: Vec<(&str, Given)> = request
+        .choose(&remote.listing)
         .into_iter()
         .map(|name| {
-            let mut options = source.options(&name);
+            let mut options = remote.options(name);
             options.extend(for_each_table(&request.given));
             (name, Given::new(options))
         })
         .collect();
-    let opened = load(
+    let opened = open(
         tables
             .iter()
-            .map(|(_, given)| TableOptions::read(given, server.clone()))
+            .map(|(_, given)| TableOptions::read(given, server.clone()).into_core())
             .collect(),
     );
     tables
         .iter()
         .zip(opened)
-        .filter_map(|((name, given), metadata)| {
-            statement(name, given, request, server, metadata)
+        .filter_map(|((name, given), table)| {
+            statement(name, given, request, server, table)
                 .inspect_err(|error| skipped(name, error))
                 .ok()
         })
@@ -196,15 +236,15 @@ fn import_statements(request: &Request, server: &ServerOptions) -> Vec<CString> 
 fn for_each_table(given: &Given) -> impl Iterator<Item = (String, String)> {
     given
         .iter()
-        .filter(|(name, _)| find(name).is_some_and(|row| row.places.contains(&Place::Table)))
+        .filter(|(name, _)| known::find(name).is_some_and(|row| row.places.contains(&Place::Table)))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
 }
 
-/// The tables' metadata, each or why it cannot be had, in the same order.
-fn load(tables: Vec<TableOptions>) -> Vec<Result<Arc<TableMetadata>>> {
+/// The tables, each or why it cannot be had, in the same order.
+fn open(tables: Vec<catalog::TableOptions>) -> Vec<Result<Table>> {
     wait(async move {
         Ok(futures::stream::iter(tables)
-            .map(|table| catalog::load_metadata(table))
+            .map(catalog::open_table)
             .buffered(CONCURRENT_TABLES)
             .collect()
             .await)
@@ -216,9 +256,8 @@ fn statement(
     given: &Given,
     request: &Request,
     server: &ServerOptions,
-    metadata: Result<Arc<TableMetadata>>,
+    table: Result<Table>,
 ) -> Result<CString> {
-    let metadata = metadata?;
     let options: Vec<(&str, &str)> = given.iter().collect();
     let (statement, renamed) = create_statement(
         &NewTable {
@@ -228,13 +267,8 @@ fn statement(
             options: &options,
             collation: request.given.get("import_collate"),
         },
-        catalog::current_schema(&metadata)?,
+        table?.metadata(),
     )?;
-    let statement = to_server(&statement).ok_or_else(|| {
-        Error::not_supported(
-            "its location has characters that the database's encoding does not have",
-        )
-    })?;
     for column in renamed {
         column.warn(name);
     }

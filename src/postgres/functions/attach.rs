@@ -2,12 +2,12 @@
 
 use std::ffi::{CStr, CString};
 
+use iceberg_core::catalog;
 use iceberg_core::{Error, ErrorKind, Result};
 use pgrx::AnyElement;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
-use crate::catalog;
 use crate::encoding::{from_server, to_server};
 use crate::error::{OrRaise, Report};
 use crate::fdw::foreign_table::{NewTable, create_statement};
@@ -77,27 +77,23 @@ fn attach(
     let server = ServerOptions::by_name(&server);
     // SAFETY: reads a variable of the backend.
     check_local_read(unsafe { pg_sys::GetUserId() });
-    let metadata = wait(catalog::load_metadata(TableOptions::read(
-        &given,
-        server.clone(),
-    )));
+    let table = wait(catalog::open_table(
+        TableOptions::read(&given, server.clone()).into_core(),
+    ));
     let target = Target::find(&name, schema.as_deref());
     let options: Vec<(&str, &str)> = given.iter().collect();
     let collation = text(import_collate);
-    let (statement, renamed) = catalog::current_schema(&metadata)
-        .and_then(|fields| {
-            create_statement(
-                &NewTable {
-                    schema: Some(&target.schema),
-                    name: &target.name,
-                    server: &server.name,
-                    options: &options,
-                    collation: collation.as_deref(),
-                },
-                fields,
-            )
-        })
-        .or_raise();
+    let (statement, renamed) = create_statement(
+        &NewTable {
+            schema: Some(&target.schema),
+            name: &target.name,
+            server: &server.name,
+            options: &options,
+            collation: collation.as_deref(),
+        },
+        table.metadata(),
+    )
+    .or_raise();
     run(&statement).or_raise();
     for column in renamed {
         column.warn(&target.name);
@@ -189,21 +185,11 @@ fn held(text: &str) -> CString {
 }
 
 /// Runs a statement with the rights of the caller.
-fn run(statement: &str) -> Result<()> {
-    let statement = to_server(statement).ok_or_else(|| {
-        Error::not_supported(
-            "the table has characters in its location that the database's encoding does not have",
+fn run(statement: &CStr) -> Result<()> {
+    Spi::connect_mut(|client| client.update(statement, None, &[]).map(|_| ())).map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("the foreign table was not created: {error}"),
         )
-    })?;
-    Spi::connect_mut(|client| {
-        client
-            .update(statement.as_c_str(), None, &[])
-            .map(|_| ())
-            .map_err(|error| {
-                Error::new(
-                    ErrorKind::Internal,
-                    format!("the foreign table was not created: {error}"),
-                )
-            })
     })
 }

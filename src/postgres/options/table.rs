@@ -4,9 +4,9 @@
 use std::ffi::CStr;
 
 use iceberg_core::Result;
+use iceberg_core::catalog::{self, MetadataSelection, PathCatalog, TableIdent};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use uuid::Uuid;
 
 use super::given::{Given, default};
 use super::known::{kind, location_list};
@@ -33,7 +33,7 @@ pub struct TableOptions {
     /// Exactly this metadata file.
     pub metadata_file_path: Option<String>,
     /// Only metadata files of this table.
-    pub metadata_table_uuid: Option<Uuid>,
+    pub metadata_table_uuid: Option<String>,
     /// Whether the latest `last-updated-ms` decides instead of the highest version.
     pub recent_metadata_file_by_last_updated_ms: bool,
     /// Whether the directory may have been moved.
@@ -90,9 +90,19 @@ impl ServerOptions {
         })
     }
 
-    /// The directory of a namespace: `<warehouse>/<each level>`; raises an error without a warehouse.
-    pub fn namespace_location(&self, namespace: &str) -> String {
-        let Some(warehouse) = &self.warehouse else {
+    /// The server's tables by name; whether they may have been moved is said with each.
+    pub fn catalog(&self) -> PathCatalog {
+        PathCatalog {
+            warehouse: self.warehouse.clone(),
+            allowed_locations: self.allowed_locations.clone(),
+            allow_moved_paths: false,
+        }
+    }
+
+    /// The warehouse, without which this namespace cannot be looked up; raises an error if there is
+    /// none.
+    pub fn warehouse_of(&self, namespace: &str) -> &str {
+        self.warehouse.as_deref().unwrap_or_else(|| {
             Report::new(
                 PgSqlErrorCode::ERRCODE_FDW_OPTION_NAME_NOT_FOUND,
                 format!(
@@ -100,15 +110,9 @@ impl ServerOptions {
                     self.name
                 ),
             )
-            .with_hint("Use ALTER SERVER ... OPTIONS (ADD warehouse ...), or the option \"location\" on the table.")
+            .with_hint("Use ALTER SERVER ... OPTIONS (ADD warehouse ...), or give an absolute location.")
             .raise()
-        };
-        let mut location = warehouse.trim_end_matches('/').to_owned();
-        for level in namespace.split('.') {
-            location.push('/');
-            location.push_str(level);
-        }
-        location
+        })
     }
 }
 
@@ -133,7 +137,12 @@ impl TableOptions {
         ) {
             (Some(location), _, _) => location.to_owned(),
             (None, Some(namespace), Some(name)) => {
-                format!("{}/{name}", server.namespace_location(namespace))
+                server.warehouse_of(namespace);
+                let ident = TableIdent {
+                    namespace: namespace.to_owned(),
+                    name: name.to_owned(),
+                };
+                server.catalog().table_options(&ident).or_raise().location
             }
             _ => Report::new(
                 PgSqlErrorCode::ERRCODE_FDW_OPTION_NAME_NOT_FOUND,
@@ -159,9 +168,7 @@ impl TableOptions {
         Self {
             location,
             metadata_file_path: given.get("metadata_file_path").map(str::to_owned),
-            metadata_table_uuid: given
-                .get("metadata_table_uuid")
-                .and_then(|uuid| Uuid::try_parse(uuid).ok()),
+            metadata_table_uuid: given.get("metadata_table_uuid").map(str::to_owned),
             recent_metadata_file_by_last_updated_ms: flag(
                 "recent_metadata_file_by_last_updated_ms",
             ),
@@ -169,6 +176,21 @@ impl TableOptions {
             metadata_staleness_ms: number("metadata_staleness_ms"),
             updatable: flag("updatable"),
             server,
+        }
+    }
+
+    /// What the core needs to open the table.
+    pub fn into_core(self) -> catalog::TableOptions {
+        catalog::TableOptions {
+            location: self.location,
+            selection: MetadataSelection {
+                metadata_file_path: self.metadata_file_path,
+                metadata_table_uuid: self.metadata_table_uuid,
+                recent_by_last_updated_ms: self.recent_metadata_file_by_last_updated_ms,
+            },
+            allow_moved_paths: self.allow_moved_paths,
+            warehouse: self.server.warehouse,
+            allowed_locations: self.server.allowed_locations,
         }
     }
 }

@@ -500,3 +500,7 @@ fn names<'a>(files: impl IntoIterator<Item = &'a Candidate>) -> String {
 fn not_found(message: String) -> Error {
     Error::new(ErrorKind::TableNotFound, message)
 }
+
+#[cfg(test)]
+#[path = "resolve_tests.rs"]
+mod tests;

@@ -69,7 +69,7 @@ impl Kind {
             },
             Self::FilePath if value.split('/').any(|part| part == "..") => wrong(),
             Self::FilePath => Ok(()),
-            Self::Namespace => match value.split('.').all(is_file_name) {
+            Self::Namespace => match !value.contains(':') && value.split('.').all(is_file_name) {
                 true => Ok(()),
                 false => wrong(),
             },
@@ -104,7 +104,9 @@ impl Kind {
                     .to_owned()
             }
             Self::FilePath => "the path of a file inside the table's directory".to_owned(),
-            Self::Namespace => "names of directories separated by dots".to_owned(),
+            Self::Namespace => {
+                "names of directories separated by dots, without \"/\" and \":\"".to_owned()
+            }
             Self::FileName => "the name of a directory".to_owned(),
         }
     }
@@ -291,7 +293,7 @@ mod tests {
         for text in ["a", "a.b", "Größe.100%", "a b"] {
             assert_eq!(Kind::Namespace.check(text), Ok(()), "{text}");
         }
-        for text in [".", "..", "a..b", ".a", "a.", "a/b", "../x"] {
+        for text in [".", "..", "a..b", ".a", "a.", "a/b", "../x", "a:b"] {
             assert!(Kind::Namespace.check(text).is_err(), "{text}");
         }
         assert_eq!(Kind::FileName.check("a.b"), Ok(()));
