@@ -100,6 +100,13 @@ impl Error {
         self
     }
 
+    /// Puts the column at fault in front of a message that does not name it yet.
+    #[must_use]
+    pub fn in_column(mut self, column: impl fmt::Display) -> Self {
+        self.message = format!("column \"{column}\": {}", self.message);
+        self
+    }
+
     /// The category.
     pub fn kind(&self) -> ErrorKind {
         self.kind

@@ -1,10 +1,17 @@
 //! From a snapshot to the files that a scan must read.
 //! Spec: "Scan Planning".
 
+mod files;
+mod refuse;
+
+pub use files::plan_files;
+
+pub use crate::spec::FileFormat;
+use crate::spec::Partition;
 use crate::storage::RawPath;
 
 /// One data file to read, or a part of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FileScanTask {
     /// The file, as the manifest names it.
     pub path: RawPath,
@@ -14,17 +21,53 @@ pub struct FileScanTask {
     pub file_size: u64,
     /// Its number of rows as the manifest says; `None` where the writer did not know.
     pub record_count: Option<u64>,
+    /// The partition its rows are in, and the spec that says so.
+    pub partition: Partition,
+    /// The order of its rows; `None` or an unknown id: unsorted.
+    pub sort_order_id: Option<i32>,
+    /// Deletes apply by it. `None` where the manifest should state it and does not.
+    pub data_sequence_number: Option<i64>,
+    /// Row id of its first row (v3).
+    pub first_row_id: Option<i64>,
+    /// Where it can be split, in bytes; ascending.
+    pub split_offsets: Vec<i64>,
 }
 
-/// The format of a data file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FileFormat {
-    /// Apache Parquet.
-    Parquet,
-    /// Apache ORC.
-    Orc,
-    /// Apache Avro.
-    Avro,
-    /// Puffin, for deletion vectors only.
-    Puffin,
+/// What a scan of a snapshot must read.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ScanPlan {
+    /// The data files, in the order of the manifest list and of the manifests.
+    pub tasks: Vec<FileScanTask>,
+    /// How many manifests the snapshot has.
+    pub manifests_total: usize,
+    /// How many of them were not read, because their counts say that nothing in them is live.
+    pub manifests_skipped: usize,
+    /// How many live data files the snapshot has.
+    pub data_files_total: usize,
+    /// Rows of the tasks; `None` where a file's number of rows is unknown.
+    pub records: Option<u64>,
+    /// Size of the tasks' files in bytes.
+    pub total_bytes: u64,
+}
+
+impl FileScanTask {
+    /// A task for a whole file of an unpartitioned table, about which nothing else is known.
+    pub fn whole_file(
+        path: RawPath,
+        format: FileFormat,
+        file_size: u64,
+        record_count: Option<u64>,
+    ) -> Self {
+        Self {
+            path,
+            format,
+            file_size,
+            record_count,
+            partition: Partition::default(),
+            sort_order_id: None,
+            data_sequence_number: None,
+            first_row_id: None,
+            split_offsets: Vec::new(),
+        }
+    }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::TableMetadata;
 
 /// The corpus, or `None` after saying that it is not there.
-fn corpus() -> Option<PathBuf> {
+pub(crate) fn corpus() -> Option<PathBuf> {
     if let Some(given) = std::env::var_os("ICEBERG_FDW_CORPUS") {
         // A corpus that was asked for must be there.
         return Some(PathBuf::from(given));

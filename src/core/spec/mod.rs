@@ -1,26 +1,40 @@
 //! The Iceberg table spec as types: what its JSON and Avro files say, parsed and validated.
 //! Stands on nothing but the error type.
 
+pub mod avro;
 mod calendar;
 #[cfg(test)]
-mod corpus_tests;
+pub(crate) mod corpus_tests;
+pub mod data_file;
+pub mod file_stats;
 mod json;
+pub mod manifest;
+pub mod manifest_fields;
+pub mod manifest_list;
 pub mod name_mapping;
 pub mod partition;
+pub mod partition_tuple;
 pub mod schema;
 pub mod snapshot;
 pub mod sort_order;
 pub mod statistics_file;
 pub mod table_metadata;
 mod table_metadata_json;
+#[cfg(test)]
+pub(crate) mod test_files;
 pub mod transform;
 mod type_json;
 pub mod types;
 pub mod value;
 mod value_json;
 
+pub use data_file::{DataContent, DataFile, FileFormat};
+pub use file_stats::{ColumnStats, FileStats};
+pub use manifest::{ManifestEntry, ManifestEntryStatus, ManifestHeader, ManifestReader};
+pub use manifest_list::{FieldSummary, ManifestContent, ManifestFile, read_manifest_list};
 pub use name_mapping::NameMapping;
 pub use partition::{PartitionField, PartitionSpec};
+pub use partition_tuple::{Partition, PartitionFieldType};
 pub use schema::Schema;
 pub use snapshot::{Snapshot, SnapshotManifests, SnapshotReference};
 pub use sort_order::SortOrder;

@@ -68,6 +68,11 @@ impl Location {
         Ok(location)
     }
 
+    /// Whether a text that may also be a relative path or a name is meant as a location.
+    pub fn is_absolute(text: &str) -> bool {
+        text.starts_with('/') || text.starts_with("file:") || text.contains("://")
+    }
+
     fn local(path: &str) -> Self {
         Self {
             scheme: None,

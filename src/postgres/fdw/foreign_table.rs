@@ -141,7 +141,7 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 fn column(field: &NestedField, name: &ColumnName, collation: Option<&str>) -> String {
-    let declared = column_type(field);
+    let declared = column_type(&field.field_type);
     let collate = match collation {
         Some(collation) if declared.collatable => format!(" COLLATE {}", identifier(collation)),
         _ => String::new(),
@@ -154,7 +154,7 @@ fn column(field: &NestedField, name: &ColumnName, collation: Option<&str>) -> St
         _ => String::new(),
     };
     format!(
-        "{} {}{collate} OPTIONS (field_id '{}'{column_name})",
+        "{} pg_catalog.{}{collate} OPTIONS (field_id '{}'{column_name})",
         identifier(&name.column),
         declared.sql,
         field.id

@@ -1,4 +1,11 @@
-//! The callbacks of the foreign data wrapper.
+//! The foreign data wrapper's callbacks, a file for each group, as Postgres' documentation groups
+//! them ("Writing a Foreign Data Wrapper").
 
+pub mod explain;
 pub mod foreign_table;
+pub mod handler;
 pub mod import;
+pub mod plan;
+pub mod relation;
+pub mod scan;
+pub mod width;

@@ -120,8 +120,7 @@ fn split_location(location: &Location) -> Result<(Location, Option<Location>)> {
 }
 
 fn file_in_table(table: &Location, path: &str) -> Result<Location> {
-    let is_absolute = path.starts_with('/') || path.starts_with("file:") || path.contains("://");
-    if !is_absolute {
+    if !Location::is_absolute(path) {
         return table.join(path);
     }
     let file = Location::parse(path)?;

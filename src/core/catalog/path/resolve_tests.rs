@@ -101,15 +101,15 @@ fn file(path: &str) -> MetadataSelection {
     }
 }
 
-/// Runs rows of (what it shows, the files, the choice, the file's name or the kind of error).
-async fn check(
-    rows: &[(
-        &str,
-        &[(&str, &str)],
-        MetadataSelection,
-        Result<&str, ErrorKind>,
-    )],
-) {
+/// What a row shows, the files, the choice, and the chosen file or the kind of error.
+type Row<'a> = (
+    &'a str,
+    &'a [(&'a str, &'a str)],
+    MetadataSelection,
+    Result<&'a str, ErrorKind>,
+);
+
+async fn check(rows: &[Row<'_>]) {
     for (what, files, selection, expected) in rows {
         let found = Table::with(files).resolve(selection).await;
         let found = found.as_deref().map_err(Error::kind);

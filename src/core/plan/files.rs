@@ -1,0 +1,159 @@
+//! From a snapshot's manifest list through its manifests to its live data files.
+//! Spec: "Scan Planning", "Snapshots".
+
+use std::collections::HashSet;
+
+use futures::{StreamExt, TryStreamExt, stream};
+
+use super::{FileScanTask, ScanPlan, refuse};
+use crate::error::{Error, Result};
+use crate::spec::{
+    DataFile, ManifestEntry, ManifestFile, ManifestReader, Snapshot, SnapshotManifests,
+    TableMetadata, read_manifest_list,
+};
+use crate::storage::{RawPath, SharedFileReader};
+
+/// How many manifests are read at a time.
+const MANIFESTS_AT_ONCE: usize = 8;
+
+/// Plans a scan of a whole snapshot. Reads its manifest list and its manifests, never a data file.
+///
+/// # Errors
+/// `Corrupt` where a file breaks its format or lists a data file twice, `NotSupported` where the
+/// snapshot has something that cannot be read yet; the message names the feature and a file.
+pub async fn plan_files(
+    files: &SharedFileReader,
+    metadata: &TableMetadata,
+    snapshot: &Snapshot,
+) -> Result<ScanPlan> {
+    refuse::encrypted_snapshot(metadata, snapshot)?;
+    let manifests = list_manifests(files, snapshot).await?;
+    let live: Vec<_> = manifests
+        .iter()
+        .filter(|manifest| manifest.may_have_live_files())
+        .collect();
+    for manifest in &live {
+        refuse::encrypted_manifest(metadata, manifest)?;
+    }
+    let mut plan = ScanPlan {
+        manifests_total: manifests.len(),
+        manifests_skipped: manifests.len() - live.len(),
+        records: Some(0),
+        ..ScanPlan::default()
+    };
+    let mut planned = stream::iter(live)
+        .map(|manifest| plan_manifest(files, metadata, manifest))
+        .buffered(MANIFESTS_AT_ONCE);
+    while let Some(tasks) = planned.try_next().await? {
+        plan.tasks.extend(tasks);
+    }
+    for task in &plan.tasks {
+        plan.records = plan
+            .records
+            .zip(task.record_count)
+            .and_then(|(sum, count)| sum.checked_add(count));
+        plan.total_bytes = plan.total_bytes.saturating_add(task.file_size);
+    }
+    plan.data_files_total = plan.tasks.len();
+    refuse_duplicates(&plan.tasks)?;
+    Ok(plan)
+}
+
+async fn list_manifests(
+    files: &SharedFileReader,
+    snapshot: &Snapshot,
+) -> Result<Vec<ManifestFile>> {
+    match &snapshot.manifests {
+        SnapshotManifests::List(path) => {
+            let content = files.read(&RawPath(path.clone())).await?;
+            read_manifest_list(path, content)
+        }
+        SnapshotManifests::Inline(paths) => Ok(paths
+            .iter()
+            .map(|path| ManifestFile::inline(path, snapshot.snapshot_id))
+            .collect()),
+    }
+}
+
+async fn plan_manifest(
+    files: &SharedFileReader,
+    metadata: &TableMetadata,
+    manifest: &ManifestFile,
+) -> Result<Vec<FileScanTask>> {
+    let content = files.read(&RawPath(manifest.manifest_path.clone())).await?;
+    let length = content.len() as u64;
+    let mut entries = 0;
+    let mut tasks = Vec::new();
+    for entry in ManifestReader::open(manifest, content, |_, _| Ok(None))? {
+        let entry = entry?;
+        entries += 1;
+        if entry.is_live() {
+            refuse::live_file(metadata, &entry.data_file)?;
+            tasks.push(scan_task(entry));
+        }
+    }
+    refuse_shortened(manifest, length, entries)?;
+    Ok(tasks)
+}
+
+fn scan_task(entry: ManifestEntry) -> FileScanTask {
+    let DataFile {
+        file_path,
+        file_format,
+        partition,
+        record_count,
+        file_size_in_bytes,
+        split_offsets,
+        sort_order_id,
+        first_row_id,
+        ..
+    } = entry.data_file;
+    FileScanTask {
+        path: RawPath(file_path),
+        format: file_format,
+        file_size: file_size_in_bytes,
+        record_count,
+        partition,
+        sort_order_id,
+        data_sequence_number: entry.sequence_number,
+        first_row_id,
+        split_offsets: split_offsets.unwrap_or_default(),
+    }
+}
+
+/// A manifest that lost its end between two Avro blocks still reads well: only the manifest list
+/// can tell.
+fn refuse_shortened(manifest: &ManifestFile, length: u64, entries: u64) -> Result<()> {
+    let counted = [
+        manifest.added_files_count,
+        manifest.existing_files_count,
+        manifest.deleted_files_count,
+    ]
+    .into_iter()
+    .try_fold(0u64, |sum, count| sum.checked_add(count?));
+    match (manifest.manifest_length, counted) {
+        (Some(listed), Some(counted)) if length < listed && entries < counted => {
+            Err(Error::corrupt(
+                &manifest.manifest_path,
+                format!(
+                    "it has {length} bytes and {entries} entries, the manifest list says {listed} \
+                     and {counted}: its end is missing"
+                ),
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The spec leaves open what a data file means that is listed twice; its rows would be returned
+/// twice.
+fn refuse_duplicates(tasks: &[FileScanTask]) -> Result<()> {
+    let mut seen = HashSet::with_capacity(tasks.len());
+    match tasks.iter().find(|task| !seen.insert(&task.path)) {
+        None => Ok(()),
+        Some(task) => Err(Error::corrupt(
+            &task.path,
+            "the snapshot lists this data file more than once",
+        )),
+    }
+}

@@ -1,0 +1,217 @@
+//! Object container files: the header with schema and codec, and the blocks of records after it.
+//! Avro specification: "Object Container Files".
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use apache_avro::Codec;
+use bytes::Bytes;
+
+use super::corrupt;
+use super::decode::Decoder;
+use super::schema::AvroSchema;
+use crate::error::{Error, Result};
+
+const MAGIC: &[u8] = b"Obj\x01";
+const SYNC_LENGTH: usize = 16;
+
+/// How large a block may become when it is decompressed. Writers make blocks of some 64 KB; the
+/// bound is there for files that are made to exhaust memory.
+const MAX_BLOCK_BYTES: usize = 256 << 20;
+
+/// An Avro file in memory, read record by record.
+#[derive(Debug)]
+pub struct AvroFile {
+    path: String,
+    key_values: BTreeMap<String, Bytes>,
+    schema: Arc<AvroSchema>,
+    codec: Codec,
+    sync: [u8; SYNC_LENGTH],
+    rest: Bytes,
+    block: Bytes,
+    records_left: u64,
+}
+
+impl AvroFile {
+    /// Reads the header of the file `path`, whose whole content is `content`.
+    ///
+    /// # Errors
+    /// `Corrupt` where it is no Avro file, `NotSupported` for an unknown codec; both name the file.
+    pub fn open(path: &str, content: Bytes) -> Result<Self> {
+        Self::open_unnamed(path, content).map_err(|error| error.in_file(path))
+    }
+
+    fn open_unnamed(path: &str, content: Bytes) -> Result<Self> {
+        if content.starts_with(b"PAR1") {
+            return Err(Error::not_supported(
+                "it is a Parquet file where an Avro file belongs; Parquet manifests (format \
+                 version 4) are not supported",
+            ));
+        }
+        let body = content
+            .strip_prefix(MAGIC)
+            .ok_or_else(|| corrupt("it is not an Avro file"))?;
+        let mut decoder = Decoder::new(body);
+        let key_values = read_key_values(&mut decoder, &content)?;
+        let mut sync = [0; SYNC_LENGTH];
+        sync.copy_from_slice(decoder.take(SYNC_LENGTH)?);
+        let rest = content.slice(content.len() - decoder.remaining()..);
+        let schema = key_values
+            .get("avro.schema")
+            .ok_or_else(|| corrupt("its header has no Avro schema"))?;
+        let schema = AvroSchema::parse(schema)?;
+        let codec = codec(key_values.get("avro.codec"))?;
+        Ok(Self {
+            path: path.to_owned(),
+            key_values,
+            schema,
+            codec,
+            sync,
+            rest,
+            block: Bytes::new(),
+            records_left: 0,
+        })
+    }
+
+    /// The file's name, for messages.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The schema of its records.
+    pub fn schema(&self) -> &Arc<AvroSchema> {
+        &self.schema
+    }
+
+    /// Reads the records by another schema of the same encoding: one with field ids filled in.
+    pub fn set_schema(&mut self, schema: Arc<AvroSchema>) {
+        self.schema = schema;
+    }
+
+    /// A value of the header.
+    pub fn key_value(&self, key: &str) -> Option<&Bytes> {
+        self.key_values.get(key)
+    }
+
+    /// A value of the header that is text.
+    ///
+    /// # Errors
+    /// `Corrupt` where it is not UTF-8.
+    pub fn text_value(&self, key: &str) -> Result<Option<&str>> {
+        self.key_value(key)
+            .map(|value| {
+                std::str::from_utf8(value).map_err(|_| {
+                    Error::corrupt(&self.path, format!("its header's \"{key}\" is not UTF-8"))
+                })
+            })
+            .transpose()
+    }
+
+    /// Reads the next record with `read`, which must read one value of the schema it is given.
+    /// `None` at the end of the file.
+    ///
+    /// # Errors
+    /// What `read` says, or `Corrupt` where a block is broken; all name the file.
+    pub fn next_record<T>(
+        &mut self,
+        read: impl FnOnce(&AvroSchema, &mut Decoder<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        self.next_record_unnamed(read)
+            .map_err(|error| error.in_file(&self.path))
+    }
+
+    fn next_record_unnamed<T>(
+        &mut self,
+        read: impl FnOnce(&AvroSchema, &mut Decoder<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        while self.records_left == 0 {
+            if self.rest.is_empty() {
+                return Ok(None);
+            }
+            self.next_block()?;
+        }
+        let mut decoder = Decoder::new(&self.block);
+        let record = read(&self.schema, &mut decoder)?;
+        let left = decoder.remaining();
+        self.records_left -= 1;
+        if self.records_left == 0 && left > 0 {
+            return Err(corrupt(format!(
+                "a block has {left} bytes after its last record"
+            )));
+        }
+        self.block = self.block.slice(self.block.len() - left..);
+        Ok(Some(record))
+    }
+
+    fn next_block(&mut self) -> Result<()> {
+        let mut decoder = Decoder::new(&self.rest);
+        let count = decoder.varint()?;
+        let stored = decoder.length_prefixed()?;
+        if decoder.take(SYNC_LENGTH)? != self.sync {
+            return Err(corrupt("a block does not end with the file's sync marker"));
+        }
+        let block = if self.codec == Codec::Null {
+            self.rest.slice_ref(stored)
+        } else {
+            // The crate holds every decompression in the process against this bound.
+            apache_avro::util::max_allocation_bytes(MAX_BLOCK_BYTES);
+            let mut block = stored.to_vec();
+            self.codec
+                .decompress(&mut block)
+                .map_err(|error| corrupt(format!("a block cannot be decompressed: {error}")))?;
+            Bytes::from(block)
+        };
+        let left = decoder.remaining();
+        self.rest = self.rest.slice(self.rest.len() - left..);
+        // A record takes at least one byte, as none of Iceberg's is without required fields.
+        match u64::try_from(count) {
+            Ok(count) if count <= block.len() as u64 => self.records_left = count,
+            _ => {
+                return Err(corrupt(format!(
+                    "a block has {count} records in {} bytes",
+                    block.len()
+                )));
+            }
+        }
+        if count == 0 && !block.is_empty() {
+            return Err(corrupt("a block without records has bytes"));
+        }
+        self.block = block;
+        Ok(())
+    }
+}
+
+fn read_key_values(decoder: &mut Decoder<'_>, content: &Bytes) -> Result<BTreeMap<String, Bytes>> {
+    let mut key_values = BTreeMap::new();
+    loop {
+        let count = decoder.varint()?;
+        if count == 0 {
+            return Ok(key_values);
+        }
+        if count < 0 {
+            decoder.varint()?;
+        }
+        for _ in 0..count.unsigned_abs() {
+            let key = std::str::from_utf8(decoder.length_prefixed()?)
+                .map_err(|_| corrupt("its header has a key that is not UTF-8"))?;
+            let value = content.slice_ref(decoder.length_prefixed()?);
+            key_values.insert(key.to_owned(), value);
+        }
+    }
+}
+
+fn codec(name: Option<&Bytes>) -> Result<Codec> {
+    let Some(name) = name else {
+        return Ok(Codec::Null);
+    };
+    std::str::from_utf8(name)
+        .ok()
+        .and_then(|name| Codec::from_str(name).ok())
+        .ok_or_else(|| {
+            Error::not_supported(format!(
+                "the Avro codec \"{}\" is not supported",
+                String::from_utf8_lossy(name)
+            ))
+        })
+}

@@ -1,0 +1,330 @@
+//! Partition tuples: the values a file's rows share, one for each field of its partition spec.
+//! Spec: "Manifests" (field 102 `partition`), Appendix A "Avro" for how the values are encoded.
+
+use std::sync::Arc;
+
+use super::avro::{AvroField, AvroSchema, AvroType, Decoder, LogicalType, corrupt};
+use super::types::PrimitiveType;
+use super::value::PrimitiveValue;
+use crate::error::Result;
+
+/// The partition of a file.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Partition {
+    /// The partition spec that the file was written by.
+    pub spec_id: i32,
+    /// A value for each field of the spec, in its order; `None` is null.
+    pub values: Vec<Option<PrimitiveValue>>,
+}
+
+/// A field of a partition spec, as far as reading its values needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionFieldType {
+    /// What a manifest's fields are matched by.
+    pub field_id: i32,
+    /// The field's name, for manifests without field ids.
+    pub name: String,
+    /// What the transform results in; `None` where the transform is unknown, and the values are
+    /// what the manifest's own schema says.
+    pub result_type: Option<PrimitiveType>,
+}
+
+/// How the partition record of one manifest becomes tuples.
+#[derive(Debug)]
+pub(super) struct PartitionReader {
+    /// For each field of the record: its place in the tuple, and its type.
+    columns: Vec<Option<(usize, Option<PrimitiveType>)>>,
+    width: usize,
+}
+
+impl PartitionReader {
+    /// A reader of the record `fields`. Without a known spec the tuple is the record itself.
+    pub fn new(fields: &[AvroField], spec: Option<&[PartitionFieldType]>) -> Self {
+        let columns = fields
+            .iter()
+            .enumerate()
+            .map(|(index, field)| match spec {
+                None => Some((index, None)),
+                Some(spec) => spec
+                    .iter()
+                    .position(|wanted| field.id == Some(wanted.field_id))
+                    .map(|place| (place, spec.get(place).and_then(|f| f.result_type.clone()))),
+            })
+            .collect();
+        Self {
+            columns,
+            width: spec.map_or(fields.len(), <[_]>::len),
+        }
+    }
+
+    /// Reads a tuple; a field of the spec that the manifest does not have is null.
+    pub fn read(
+        &self,
+        schema: &AvroSchema,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Vec<Option<PrimitiveValue>>> {
+        let mut values = vec![None; self.width];
+        let mut columns = self.columns.iter();
+        decoder.record(schema, |field, decoder| {
+            let Some((place, result_type)) = columns.next().and_then(Option::as_ref) else {
+                return decoder.skip(&field.schema);
+            };
+            let value = read_value(&field.schema, decoder)?;
+            if let Some(slot) = values.get_mut(*place) {
+                *slot = match (value, result_type) {
+                    (Some(value), Some(result_type)) => Some(convert(value, result_type)?),
+                    (value, _) => value,
+                };
+            }
+            Ok(())
+        })?;
+        Ok(values)
+    }
+}
+
+/// Reads a value as its Avro type says.
+fn read_value(
+    schema: &Arc<AvroSchema>,
+    decoder: &mut Decoder<'_>,
+) -> Result<Option<PrimitiveValue>> {
+    let schema = decoder.branch(schema)?;
+    let logical_type = schema.logical_type;
+    Ok(Some(match schema.avro_type {
+        AvroType::Null => return Ok(None),
+        AvroType::Boolean => match decoder.boolean(schema)? {
+            Some(value) => PrimitiveValue::Boolean(value),
+            None => return Ok(None),
+        },
+        AvroType::Int => {
+            let Some(value) = decoder.int(schema)? else {
+                return Ok(None);
+            };
+            match logical_type {
+                Some(LogicalType::Date) => PrimitiveValue::Date(value),
+                Some(LogicalType::TimeMillis) => PrimitiveValue::Time(i64::from(value) * 1000),
+                _ => PrimitiveValue::Int(value),
+            }
+        }
+        AvroType::Long => {
+            let value = decoder.varint()?;
+            match logical_type {
+                Some(LogicalType::TimeMicros) => PrimitiveValue::Time(value),
+                Some(LogicalType::TimestampMicros { utc }) => timestamp(value, utc),
+                Some(LogicalType::TimestampMillis { utc }) => timestamp(
+                    value.checked_mul(1000).ok_or_else(|| {
+                        corrupt(format!("the timestamp {value} ms is out of range"))
+                    })?,
+                    utc,
+                ),
+                Some(LogicalType::TimestampNanos { utc: true }) => {
+                    PrimitiveValue::TimestamptzNs(value)
+                }
+                Some(LogicalType::TimestampNanos { utc: false }) => {
+                    PrimitiveValue::TimestampNs(value)
+                }
+                _ => PrimitiveValue::Long(value),
+            }
+        }
+        AvroType::Float => PrimitiveValue::Float(f32::from_le_bytes(array(decoder.take(4)?)?)),
+        AvroType::Double => PrimitiveValue::Double(f64::from_le_bytes(array(decoder.take(8)?)?)),
+        AvroType::String => {
+            let value = decoder.string(schema)?.unwrap_or_default();
+            match logical_type {
+                Some(LogicalType::Uuid) => PrimitiveValue::Uuid(parse_uuid(value)?),
+                _ => PrimitiveValue::String(value.to_owned()),
+            }
+        }
+        AvroType::Bytes | AvroType::Fixed(_) => {
+            let value = decoder.bytes(schema)?.unwrap_or_default();
+            match (logical_type, &schema.avro_type) {
+                (Some(LogicalType::Decimal), _) => PrimitiveValue::Decimal(decimal(value)?),
+                (Some(LogicalType::Uuid), _) => PrimitiveValue::Uuid(uuid_of_bytes(value)?),
+                (_, AvroType::Fixed(_)) => PrimitiveValue::Fixed(value.to_vec()),
+                _ => PrimitiveValue::Binary(value.to_vec()),
+            }
+        }
+        _ => {
+            return Err(corrupt(format!(
+                "a partition value is declared as {}",
+                schema.describe()
+            )));
+        }
+    }))
+}
+
+/// Makes a value one of the type that the partition field has: writers leave out logical types,
+/// and a column's type may have been promoted since the manifest was written.
+fn convert(value: PrimitiveValue, result_type: &PrimitiveType) -> Result<PrimitiveValue> {
+    use PrimitiveType as T;
+    use PrimitiveValue as V;
+    Ok(match (result_type, value) {
+        (T::Boolean, V::Boolean(value)) => V::Boolean(value),
+        (T::Int, V::Int(value) | V::Date(value)) => V::Int(value),
+        (T::Int, V::Long(value)) => V::Int(to_int(value)?),
+        (T::Long, V::Long(value)) => V::Long(value),
+        (T::Long, V::Int(value)) => V::Long(i64::from(value)),
+        (T::Float, V::Float(value)) => V::Float(value),
+        (T::Double, V::Double(value)) => V::Double(value),
+        (T::Double, V::Float(value)) => V::Double(f64::from(value)),
+        (T::Decimal { .. }, V::Decimal(value)) => V::Decimal(value),
+        (T::Decimal { .. }, V::Binary(value) | V::Fixed(value)) => V::Decimal(decimal(&value)?),
+        (T::Date, V::Date(value) | V::Int(value)) => V::Date(value),
+        (T::Date, V::Long(value)) => V::Date(to_int(value)?),
+        (T::Time, V::Time(value) | V::Long(value)) => V::Time(value),
+        (T::Timestamp, V::Timestamp(value) | V::Timestamptz(value) | V::Long(value)) => {
+            V::Timestamp(value)
+        }
+        (T::Timestamptz, V::Timestamptz(value) | V::Timestamp(value) | V::Long(value)) => {
+            V::Timestamptz(value)
+        }
+        (T::TimestampNs, V::TimestampNs(value) | V::TimestamptzNs(value) | V::Long(value)) => {
+            V::TimestampNs(value)
+        }
+        (T::TimestamptzNs, V::TimestamptzNs(value) | V::TimestampNs(value) | V::Long(value)) => {
+            V::TimestamptzNs(value)
+        }
+        (T::String, V::String(value)) => V::String(value),
+        (T::String, V::Binary(value)) => V::String(
+            String::from_utf8(value)
+                .map_err(|_| corrupt("a partition value of type string is not UTF-8"))?,
+        ),
+        (T::Uuid, V::Uuid(value)) => V::Uuid(value),
+        (T::Uuid, V::Fixed(value) | V::Binary(value)) => V::Uuid(uuid_of_bytes(&value)?),
+        (T::Uuid, V::String(value)) => V::Uuid(parse_uuid(&value)?),
+        (T::Fixed(length), V::Fixed(value) | V::Binary(value)) => {
+            if value.len() != *length as usize {
+                return Err(corrupt(format!(
+                    "a partition value of type fixed[{length}] has {} bytes",
+                    value.len()
+                )));
+            }
+            V::Fixed(value)
+        }
+        (T::Binary, V::Binary(value) | V::Fixed(value)) => V::Binary(value),
+        (result_type, value) => {
+            return Err(corrupt(format!(
+                "the partition value {value:?} cannot be one of type {result_type:?}"
+            )));
+        }
+    })
+}
+
+fn timestamp(micros: i64, utc: bool) -> PrimitiveValue {
+    if utc {
+        PrimitiveValue::Timestamptz(micros)
+    } else {
+        PrimitiveValue::Timestamp(micros)
+    }
+}
+
+fn to_int(value: i64) -> Result<i32> {
+    i32::try_from(value)
+        .map_err(|_| corrupt(format!("the partition value {value} does not fit an int")))
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
+    bytes
+        .try_into()
+        .map_err(|_| corrupt(format!("a value has {} bytes, not {N}", bytes.len())))
+}
+
+fn parse_uuid(text: &str) -> Result<uuid::Uuid> {
+    uuid::Uuid::parse_str(text).map_err(|_| corrupt(format!("\"{text}\" is no UUID")))
+}
+
+fn uuid_of_bytes(bytes: &[u8]) -> Result<uuid::Uuid> {
+    array(bytes).map(uuid::Uuid::from_bytes)
+}
+
+/// An unscaled decimal in two's complement, big-endian, of any length.
+fn decimal(bytes: &[u8]) -> Result<i128> {
+    let negative = bytes.first().is_some_and(|byte| byte & 0x80 != 0);
+    let fill: u8 = if negative { 0xff } else { 0 };
+    let significant = bytes.len().min(16);
+    let (excess, low) = bytes.split_at(bytes.len() - significant);
+    let mut wide = [fill; 16];
+    for (slot, byte) in wide.iter_mut().rev().zip(low.iter().rev()) {
+        *slot = *byte;
+    }
+    let value = i128::from_be_bytes(wide);
+    if excess.iter().any(|byte| *byte != fill) || (value < 0) != negative {
+        return Err(corrupt("a decimal does not fit 38 digits"));
+    }
+    Ok(value)
+}
+
+/// Where a manifest's schema has its partition record.
+pub(super) fn partition_fields<'a>(
+    root: &'a AvroSchema,
+    data_file_id: i32,
+    partition_id: i32,
+) -> &'a [AvroField] {
+    let find = |fields: &'a [AvroField], id| {
+        fields
+            .iter()
+            .find(|field| field.id == Some(id))
+            .and_then(|field| field.schema.as_record())
+    };
+    root.as_record()
+        .and_then(|fields| find(fields, data_file_id))
+        .and_then(|fields| find(fields, partition_id))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_of_any_length() {
+        assert_eq!(decimal(&[0x80]).unwrap(), -128);
+        assert_eq!(decimal(&[0xff]).unwrap(), -1);
+        assert_eq!(decimal(&[]).unwrap(), 0);
+        assert_eq!(decimal(&[0x00, 0x80]).unwrap(), 128);
+        let most = 10i128.pow(38) - 1;
+        assert_eq!(decimal(&most.to_be_bytes()).unwrap(), most);
+        assert_eq!(decimal(&(-most).to_be_bytes()).unwrap(), -most);
+        let mut long = vec![0xff; 20];
+        long.extend((-most).to_be_bytes());
+        assert_eq!(decimal(&long).unwrap(), -most);
+        let mut too_large = vec![1];
+        too_large.extend([0; 16]);
+        assert!(decimal(&too_large).is_err());
+        let mut sign_lost = vec![0];
+        sign_lost.extend([0xff; 16]);
+        assert!(decimal(&sign_lost).is_err());
+    }
+
+    #[test]
+    fn values_become_the_type_of_the_field() {
+        use PrimitiveType as T;
+        use PrimitiveValue as V;
+        assert_eq!(convert(V::Int(-1), &T::Long).unwrap(), V::Long(-1));
+        assert_eq!(convert(V::Date(19_000), &T::Int).unwrap(), V::Int(19_000));
+        assert_eq!(convert(V::Int(-1), &T::Date).unwrap(), V::Date(-1));
+        assert_eq!(
+            convert(V::Long(5), &T::Timestamptz).unwrap(),
+            V::Timestamptz(5)
+        );
+        assert_eq!(convert(V::Float(1.5), &T::Double).unwrap(), V::Double(1.5));
+        assert_eq!(
+            convert(
+                V::Fixed(vec![0xff]),
+                &T::Decimal {
+                    precision: 9,
+                    scale: 2
+                }
+            )
+            .unwrap(),
+            V::Decimal(-1)
+        );
+        let uuid = uuid::Uuid::from_u128(7);
+        assert_eq!(
+            convert(V::Fixed(uuid.as_bytes().to_vec()), &T::Uuid).unwrap(),
+            V::Uuid(uuid)
+        );
+        assert!(convert(V::Long(1 << 40), &T::Int).is_err());
+        assert!(convert(V::Fixed(vec![1]), &T::Fixed(2)).is_err());
+        assert!(convert(V::String("1".into()), &T::Int).is_err());
+    }
+}

@@ -1,0 +1,67 @@
+//! What EXPLAIN says of a scan: the table, its snapshot, and what was read of it.
+
+use std::ffi::CString;
+use std::sync::atomic::Ordering;
+
+use pgrx::pg_guard;
+use pgrx::pg_sys::{self, ExplainState, ForeignScanState};
+
+use super::scan::ScanState;
+
+/// `ExplainForeignScan`.
+///
+/// # Safety
+/// Called by EXPLAIN only, after `begin_foreign_scan`.
+#[pg_guard]
+pub unsafe extern "C-unwind" fn explain_foreign_scan(
+    node: *mut ForeignScanState,
+    explain: *mut ExplainState,
+) {
+    // SAFETY: EXPLAIN hands over the node that begin_foreign_scan prepared.
+    let (state, analyze) = unsafe {
+        (
+            (*node).fdw_state.cast::<ScanState>().as_ref(),
+            (*explain).analyze,
+        )
+    };
+    let Some(state) = state else { return };
+    let output = Output(explain);
+    output.text("Iceberg Table", state.relation.location());
+    match state.relation.snapshot() {
+        Some(snapshot) => output.text("Snapshot", &snapshot.snapshot_id.to_string()),
+        None => output.text("Snapshot", "none"),
+    }
+    output.number("Manifests Total", state.plan.manifests_total as u64);
+    output.number("Manifests Skipped", state.plan.manifests_skipped as u64);
+    output.number("Data Files Total", state.plan.tasks.len() as u64);
+    if analyze {
+        let metrics = &state.metrics;
+        output.number(
+            "Data Files Read",
+            metrics.files_opened.load(Ordering::Relaxed),
+        );
+        output.number(
+            "Row Groups Total",
+            metrics.row_groups_total.load(Ordering::Relaxed),
+        );
+        output.number("Rows Read", metrics.rows_read.load(Ordering::Relaxed));
+        output.number("Bytes Read", metrics.bytes_read.load(Ordering::Relaxed));
+    }
+}
+
+struct Output(*mut ExplainState);
+
+impl Output {
+    fn text(&self, label: &str, value: &str) {
+        let label = CString::new(label).unwrap_or_default();
+        let value = CString::new(value).unwrap_or_default();
+        // SAFETY: both strings are copied; the state is EXPLAIN's.
+        unsafe { pg_sys::ExplainPropertyText(label.as_ptr(), value.as_ptr(), self.0) }
+    }
+
+    fn number(&self, label: &str, value: u64) {
+        let label = CString::new(label).unwrap_or_default();
+        // SAFETY: the label is copied; the state is EXPLAIN's.
+        unsafe { pg_sys::ExplainPropertyUInteger(label.as_ptr(), std::ptr::null(), value, self.0) }
+    }
+}

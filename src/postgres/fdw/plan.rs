@@ -1,0 +1,204 @@
+//! Planning: which columns a query needs, how many rows there are, and the one path to them.
+//! Reads metadata only, never a data file.
+
+use pgrx::pg_sys::{self, Cost, Index, List, Oid, PlannerInfo, RelOptInfo};
+use pgrx::{PgMemoryContexts, pg_guard};
+
+use super::relation::{ForeignRelation, effective_role};
+
+/// What planning keeps between its callbacks, in the relation's `fdw_private`.
+struct PlanState {
+    /// The columns that the query needs, ascending.
+    attribute_numbers: Vec<i16>,
+    /// Bytes of all data files.
+    total_bytes: f64,
+    /// Rows of all data files.
+    total_rows: f64,
+}
+
+/// Rows assumed where no manifest tells.
+const UNKNOWN_ROWS: f64 = 1_000_000.0;
+/// Cost of reading a table's metadata before the first row, in the planner's units.
+const STARTUP_COST: Cost = 25.0;
+
+/// `GetForeignRelSize`: loads the table's metadata and sets rows and width.
+///
+/// # Safety
+/// Called by the planner only.
+#[pg_guard]
+pub unsafe extern "C-unwind" fn get_foreign_rel_size(
+    root: *mut PlannerInfo,
+    relation: *mut RelOptInfo,
+    relation_oid: Oid,
+) {
+    // SAFETY: the planner hands over valid nodes.
+    unsafe {
+        let attribute_numbers = needed_attributes(relation, relation_oid);
+        let role = effective_role(planned_role(root, relation));
+        let opened = ForeignRelation::open(relation_oid, role, &attribute_numbers);
+        let plan = opened.plan_files();
+        let total_rows = plan.records.map_or(UNKNOWN_ROWS, |records| records as f64);
+        let state = PlanState {
+            attribute_numbers,
+            total_bytes: plan.total_bytes as f64,
+            total_rows,
+        };
+        (*relation).tuples = total_rows;
+        (*relation).rows = pg_sys::clamp_row_est(
+            total_rows
+                * pg_sys::clauselist_selectivity(
+                    root,
+                    (*relation).baserestrictinfo,
+                    0,
+                    pg_sys::JoinType::JOIN_INNER,
+                    std::ptr::null_mut(),
+                ),
+        );
+        (*(*relation).reltarget).width = opened.row_width(&plan);
+        (*relation).fdw_private = PgMemoryContexts::CurrentMemoryContext
+            .leak_and_drop_on_delete(state)
+            .cast();
+    }
+}
+
+/// `GetForeignPaths`: one path, a scan of all files.
+///
+/// # Safety
+/// Called by the planner only, after [`get_foreign_rel_size`].
+#[pg_guard]
+pub unsafe extern "C-unwind" fn get_foreign_paths(
+    root: *mut PlannerInfo,
+    relation: *mut RelOptInfo,
+    _relation_oid: Oid,
+) {
+    // SAFETY: the planner hands over valid nodes; `fdw_private` was set by get_foreign_rel_size.
+    unsafe {
+        let state = &*(*relation).fdw_private.cast::<PlanState>();
+        let (startup_cost, total_cost) = cost(root, relation, state);
+        let path = pg_sys::create_foreignscan_path(
+            root,
+            relation,
+            std::ptr::null_mut(),
+            (*relation).rows,
+            #[cfg(feature = "pg18")]
+            0,
+            startup_cost,
+            total_cost,
+            std::ptr::null_mut(),
+            (*relation).lateral_relids,
+            std::ptr::null_mut(),
+            #[cfg(any(feature = "pg17", feature = "pg18"))]
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+        );
+        pg_sys::add_path(relation, path.cast());
+    }
+}
+
+/// `GetForeignPlan`: a scan node that carries the numbers of the columns it must produce. Every qual
+/// is checked by Postgres.
+///
+/// # Safety
+/// Called by the planner only, after [`get_foreign_paths`].
+#[pg_guard]
+pub unsafe extern "C-unwind" fn get_foreign_plan(
+    _root: *mut PlannerInfo,
+    relation: *mut RelOptInfo,
+    _relation_oid: Oid,
+    _best_path: *mut pg_sys::ForeignPath,
+    target_list: *mut List,
+    scan_clauses: *mut List,
+    outer_plan: *mut pg_sys::Plan,
+) -> *mut pg_sys::ForeignScan {
+    // SAFETY: the planner hands over valid nodes; `fdw_private` was set by get_foreign_rel_size.
+    unsafe {
+        let state = &*(*relation).fdw_private.cast::<PlanState>();
+        let columns = state
+            .attribute_numbers
+            .iter()
+            .fold(std::ptr::null_mut(), |list, number| {
+                pg_sys::lappend_int(list, i32::from(*number))
+            });
+        pg_sys::make_foreignscan(
+            target_list,
+            pg_sys::extract_actual_clauses(scan_clauses, false),
+            (*relation).relid,
+            std::ptr::null_mut(),
+            columns,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            outer_plan,
+        )
+    }
+}
+
+/// The role that a foreign table is read for while it is planned; invalid for the current one.
+///
+/// # Safety
+/// `root` and `relation` are the planner's.
+unsafe fn planned_role(root: *mut PlannerInfo, relation: *mut RelOptInfo) -> Oid {
+    // SAFETY: by the contract.
+    unsafe {
+        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        {
+            let entry: *mut pg_sys::RangeTblEntry =
+                *(*root).simple_rte_array.add((*relation).relid as usize);
+            (*entry).checkAsUser
+        }
+        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        {
+            let _ = root;
+            (*relation).userid
+        }
+    }
+}
+
+/// The columns that the query's output and quals name, ascending; all for a whole-row reference.
+///
+/// # Safety
+/// `relation` is the planner's, of the table `relation_oid`.
+unsafe fn needed_attributes(relation: *mut RelOptInfo, relation_oid: Oid) -> Vec<i16> {
+    let mut used: *mut pg_sys::Bitmapset = std::ptr::null_mut();
+    // SAFETY: by the contract; the relation is locked by the planner.
+    unsafe {
+        let relid: Index = (*relation).relid;
+        pg_sys::pull_varattnos((*(*relation).reltarget).exprs.cast(), relid, &mut used);
+        let clauses = pgrx::PgList::<pg_sys::RestrictInfo>::from_pg((*relation).baserestrictinfo);
+        for clause in clauses.iter_ptr() {
+            pg_sys::pull_varattnos((*clause).clause.cast(), relid, &mut used);
+        }
+        let is_used = |number: i32| {
+            pg_sys::bms_is_member(number - pg_sys::FirstLowInvalidHeapAttributeNumber, used)
+        };
+        let whole_row = is_used(0);
+        let descriptor = pgrx::PgRelation::open(relation_oid).tuple_desc();
+        descriptor
+            .iter()
+            .filter(|attribute| !attribute.attisdropped)
+            .map(|attribute| attribute.attnum)
+            .filter(|number| whole_row || is_used(i32::from(*number)))
+            .collect()
+    }
+}
+
+/// Startup and total cost of a scan, in the planner's units.
+///
+/// # Safety
+/// `root` and `relation` are the planner's.
+unsafe fn cost(
+    _root: *mut PlannerInfo,
+    relation: *mut RelOptInfo,
+    state: &PlanState,
+) -> (Cost, Cost) {
+    // SAFETY: by the contract; the others are backend variables.
+    unsafe {
+        let pages = state.total_bytes / f64::from(pg_sys::BLCKSZ);
+        let quals = (*relation).baserestrictcost;
+        let startup = STARTUP_COST + quals.startup;
+        let per_row = pg_sys::cpu_tuple_cost + quals.per_tuple;
+        (
+            startup,
+            startup + pages * pg_sys::seq_page_cost + state.total_rows * per_row,
+        )
+    }
+}

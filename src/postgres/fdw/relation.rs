@@ -1,0 +1,181 @@
+//! A foreign table opened: its options read, its metadata loaded, its columns matched to fields.
+//! Spec: fields are told apart by id; DESIGN: option `field_id`, then `column_name`, then the name.
+
+use std::sync::Arc;
+
+use iceberg_core::catalog::{self, Table};
+use iceberg_core::plan::{ScanPlan, plan_files};
+use iceberg_core::spec::{Schema, Snapshot, StructType};
+use iceberg_core::storage::SharedFileReader;
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+
+use super::width;
+use crate::error::{OrRaise, Report};
+use crate::options::table::{ColumnOptions, TableOptions};
+use crate::privileges::check_local_read;
+use crate::session::wait;
+use crate::types::batch::ColumnPlan;
+use crate::types::conversion::{Conversion, PostgresType};
+
+/// A foreign table as it is now, with the columns that a query needs.
+pub struct ForeignRelation {
+    location: String,
+    table: Table,
+    schema: Arc<Schema>,
+    columns: Vec<MatchedColumn>,
+}
+
+/// A column of the foreign table and the field it stands for.
+pub struct MatchedColumn {
+    /// Its number in the foreign table, from 1.
+    pub attribute_number: i16,
+    /// Its declared type.
+    pub declared: PostgresType,
+    /// The field's id.
+    pub field_id: i32,
+    /// How its values are converted.
+    pub plan: ColumnPlan,
+}
+
+impl ForeignRelation {
+    /// Opens a foreign table for `role`, matching the columns with these numbers; raises an error
+    /// where that cannot be.
+    pub fn open(relation: Oid, role: Oid, attribute_numbers: &[i16]) -> Self {
+        let options = TableOptions::of_relation(relation);
+        check_local_read(role);
+        let location = options.location.clone();
+        let table = wait(catalog::open_table(options.into_core()));
+        let schema = table.metadata().current_schema().map(Arc::clone).or_raise();
+        let columns = match_columns(relation, &location, schema.fields(), attribute_numbers);
+        Self {
+            location,
+            table,
+            schema,
+            columns,
+        }
+    }
+
+    /// Where the table is.
+    pub fn location(&self) -> &str {
+        &self.location
+    }
+
+    /// The snapshot to read; `None` for a table without rows.
+    pub fn snapshot(&self) -> Option<&Arc<Snapshot>> {
+        self.table.metadata().current_snapshot()
+    }
+
+    /// The schema that rows are read in.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The matched columns, ascending by number.
+    pub fn columns(&self) -> &[MatchedColumn] {
+        &self.columns
+    }
+
+    /// Reads the table's files.
+    pub fn files(&self) -> &SharedFileReader {
+        self.table.files()
+    }
+
+    /// The files of the snapshot.
+    pub fn plan_files(&self) -> Arc<ScanPlan> {
+        let Some(snapshot) = self.snapshot().map(Arc::clone) else {
+            return Arc::default();
+        };
+        let files = Arc::clone(self.files());
+        let metadata = Arc::clone(self.table.metadata());
+        Arc::new(wait(async move {
+            plan_files(&files, &metadata, &snapshot).await
+        }))
+    }
+
+    /// About how many bytes a row of the matched columns has.
+    pub fn row_width(&self, plan: &ScanPlan) -> i32 {
+        width::row_width(&self.columns, plan)
+    }
+}
+
+/// The role whose rights a scan has: the one that Postgres chose, else the current one.
+pub fn effective_role(chosen: Oid) -> Oid {
+    if chosen == Oid::INVALID {
+        // SAFETY: reads a backend variable.
+        unsafe { pg_sys::GetUserId() }
+    } else {
+        chosen
+    }
+}
+
+fn match_columns(
+    relation: Oid,
+    location: &str,
+    fields: &StructType,
+    attribute_numbers: &[i16],
+) -> Vec<MatchedColumn> {
+    // SAFETY: planner and executor hold a lock on the relation.
+    let opened = unsafe { PgRelation::open(relation) };
+    let descriptor = opened.tuple_desc();
+    attribute_numbers
+        .iter()
+        .filter_map(|number| descriptor.get(*number as usize - 1))
+        .map(|attribute| {
+            let options = ColumnOptions::of_column(relation, attribute.attnum);
+            let name = crate::encoding::from_server(name_of(attribute)).or_raise();
+            let field = match (&options.field_id, &options.column_name) {
+                (Some(id), _) => fields.field_by_id(*id),
+                (None, Some(column_name)) => fields.field_by_name(column_name),
+                (None, None) => fields.field_by_name(&name),
+            };
+            let Some(field) = field else {
+                no_such_field(&name, &options, location, fields)
+            };
+            let declared = PostgresType {
+                oid: attribute.atttypid,
+                typmod: attribute.atttypmod,
+            };
+            MatchedColumn {
+                attribute_number: attribute.attnum,
+                declared,
+                field_id: field.id,
+                plan: ColumnPlan {
+                    conversion: Conversion::choose(&name, &field.field_type, declared).or_raise(),
+                    name,
+                },
+            }
+        })
+        .collect()
+}
+
+fn name_of(attribute: &pg_sys::FormData_pg_attribute) -> &std::ffi::CStr {
+    // SAFETY: Postgres ends a name with a zero byte within its fixed length.
+    unsafe { std::ffi::CStr::from_ptr(attribute.attname.data.as_ptr()) }
+}
+
+fn no_such_field(name: &str, options: &ColumnOptions, location: &str, fields: &StructType) -> ! {
+    let wanted = match (&options.field_id, &options.column_name) {
+        (Some(id), _) => format!("with id {id}"),
+        (None, Some(column_name)) => format!("called \"{column_name}\""),
+        (None, None) => format!("called \"{name}\""),
+    };
+    let report = Report::new(
+        PgSqlErrorCode::ERRCODE_FDW_COLUMN_NAME_NOT_FOUND,
+        format!("column \"{name}\": the Iceberg table at \"{location}\" has no field {wanted}"),
+    );
+    let same_letters = fields
+        .fields()
+        .iter()
+        .find(|field| field.name.to_lowercase() == name.to_lowercase());
+    match same_letters {
+        Some(field) => report.with_hint(format!(
+            "Field names are case-sensitive; there is a field called \"{}\". Name it with the column option \"column_name\".",
+            field.name
+        )),
+        None => report.with_hint(
+            "Name the field with the column option \"column_name\" or \"field_id\", or drop the column.",
+        ),
+    }
+    .raise()
+}

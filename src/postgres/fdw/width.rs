@@ -1,0 +1,27 @@
+//! How wide a row is, for the planner: what the types tell, and the files' sizes for the rest.
+
+use iceberg_core::plan::ScanPlan;
+use pgrx::pg_sys;
+
+use super::relation::MatchedColumn;
+
+/// About how many bytes a row of these columns has in memory.
+pub fn row_width(columns: &[MatchedColumn], plan: &ScanPlan) -> i32 {
+    let widths = columns.iter().map(|column| column_width(column, plan));
+    widths.fold(0, i32::saturating_add)
+}
+
+fn column_width(column: &MatchedColumn, plan: &ScanPlan) -> i32 {
+    // SAFETY: a syscache lookup of a declared type.
+    let fixed = unsafe { pg_sys::get_typlen(column.declared.oid) };
+    if fixed > 0 {
+        return i32::from(fixed);
+    }
+    // What a column takes in the files is compressed, so it is a lower bound; types alone tell less.
+    plan.stored_width(column.field_id)
+        .map(|bytes| bytes.ceil() as i32)
+        // SAFETY: as above.
+        .unwrap_or_else(|| unsafe {
+            pg_sys::get_typavgwidth(column.declared.oid, column.declared.typmod)
+        })
+}

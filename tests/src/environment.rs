@@ -1,0 +1,70 @@
+//! Where the tests run: the variables that `make test` sets.
+//! Without a server no test can say anything, so a missing variable is a failure, not a skip.
+
+use std::path::{Path, PathBuf};
+
+/// The connection string of a superuser of the throw-away cluster.
+pub const DSN: &str = "ICEBERG_FDW_TEST_DSN";
+/// The directory of reference-written tables that the server can read; it may be absent.
+pub const CORPUS: &str = "ICEBERG_FDW_CORPUS";
+/// A copy of `tests/fixtures` that the server can read.
+pub const FIXTURES: &str = "ICEBERG_FDW_FIXTURES";
+/// The directory of `psql`, `pg_dump` and their like, of the server's version.
+pub const PG_BIN: &str = "ICEBERG_FDW_PG_BIN";
+/// The server's major version.
+pub const PG_MAJOR: &str = "ICEBERG_FDW_PG_MAJOR";
+
+/// The place that the corpus' metadata names: there the tables can be read without being told that they moved.
+pub const CORPUS_IN_PLACE: &str = "/iceberg-corpus";
+
+fn required(name: &str) -> String {
+    match std::env::var(name) {
+        Ok(value) if !value.is_empty() => value,
+        _ => panic!("{name} is not set: run these tests with `make test`"),
+    }
+}
+
+/// The connection string of the test cluster.
+pub fn dsn() -> String {
+    required(DSN)
+}
+
+/// The directory of the sample tables as the server sees it.
+pub fn fixtures() -> PathBuf {
+    PathBuf::from(required(FIXTURES))
+}
+
+/// The directory of the client programs.
+pub fn pg_bin() -> PathBuf {
+    PathBuf::from(required(PG_BIN))
+}
+
+/// The server's major version, for example 17.
+pub fn pg_major() -> u32 {
+    required(PG_MAJOR)
+        .parse()
+        .expect("the major version is a number")
+}
+
+/// The corpus, or why its tests cannot run.
+pub fn corpus() -> Result<PathBuf, String> {
+    let Ok(path) = std::env::var(CORPUS) else {
+        return Err(format!("{CORPUS} is not set"));
+    };
+    if Path::new(&path).is_dir() {
+        Ok(PathBuf::from(path))
+    } else {
+        Err(format!("{CORPUS} names no directory"))
+    }
+}
+
+/// The corpus at the place that its metadata names, if it is there.
+pub fn corpus_in_place() -> Result<PathBuf, String> {
+    corpus()?;
+    let path = PathBuf::from(CORPUS_IN_PLACE);
+    if path.is_dir() {
+        Ok(path)
+    } else {
+        Err(format!("{CORPUS_IN_PLACE} does not exist"))
+    }
+}

@@ -1,0 +1,9 @@
+//! A small writer of Iceberg tables (format version 2) for odd cases that no reference writer produces.
+//! It writes what it is told: names, paths and values are not checked. Spec: "Table Metadata", "Manifests".
+
+mod manifest;
+mod parquet_file;
+mod table;
+
+pub use parquet_file::{parquet_of_arrays, parquet_of_bytes};
+pub use table::{Directory, Table, write_gzip, write_json};

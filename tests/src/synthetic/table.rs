@@ -1,0 +1,219 @@
+//! A table of one snapshot: its columns, its files and its metadata.
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use arrow::array::ArrayRef;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+use super::manifest::{Entry, manifest, manifest_list};
+use super::parquet_file::parquet_of_arrays;
+
+/// A temporary directory that the server's user can read.
+pub struct Directory(TempDir);
+
+impl Directory {
+    /// A new empty directory, removed at the end of the test.
+    pub fn new() -> Directory {
+        let directory = TempDir::new().expect("a temporary directory can be made");
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755))
+            .expect("its permissions can be set");
+        Directory(directory)
+    }
+
+    /// The directory's path.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// A path inside.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+impl Default for Directory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+struct Column {
+    id: i32,
+    name: String,
+    kind: Json,
+}
+
+/// A table in the making.
+pub struct Table {
+    directory: PathBuf,
+    location: String,
+    snapshot_id: i64,
+    columns: Vec<Column>,
+    entries: Vec<Entry>,
+}
+
+impl Table {
+    /// A table in a directory, which its metadata names as its location.
+    pub fn new(directory: impl Into<PathBuf>) -> Table {
+        let directory = directory.into();
+        let location = directory.to_str().expect("test paths are UTF-8").to_owned();
+        Table {
+            directory,
+            location,
+            snapshot_id: 1001,
+            columns: Vec::new(),
+            entries: Vec::new(),
+        }
+    }
+
+    /// Another location in the metadata: that of a table that was moved here.
+    pub fn location(mut self, location: &str) -> Table {
+        self.location = location.to_owned();
+        self
+    }
+
+    /// The id of the snapshot; it is part of the names of the manifests.
+    pub fn snapshot_id(mut self, snapshot_id: i64) -> Table {
+        self.snapshot_id = snapshot_id;
+        self
+    }
+
+    /// One more optional column of a primitive type.
+    pub fn column(mut self, id: i32, name: &str, kind: &str) -> Table {
+        self.columns.push(Column {
+            id,
+            name: name.to_owned(),
+            kind: json!(kind),
+        });
+        self
+    }
+
+    /// A data file of all columns under a path relative to the table.
+    pub fn file(self, path: &str, arrays: Vec<ArrayRef>) -> Table {
+        assert_eq!(arrays.len(), self.columns.len(), "an array for each column");
+        let records = arrays.first().map_or(0, |array| array.len());
+        let columns: Vec<_> = self
+            .columns
+            .iter()
+            .zip(arrays)
+            .map(|(column, array)| (column.id, column.name.as_str(), array))
+            .collect();
+        let bytes = parquet_of_arrays(&columns);
+        self.raw_file(path, &bytes, records)
+    }
+
+    /// A data file of these bytes.
+    pub fn raw_file(mut self, path: &str, bytes: &[u8], records: usize) -> Table {
+        write(&self.directory.join(path), bytes);
+        let path = format!("{}/{path}", self.location);
+        self.entries.push(Entry {
+            path,
+            records: records as i64,
+            size: bytes.len() as i64,
+        });
+        self
+    }
+
+    /// A file that is another name of one of the table's files: a large table that takes little time and space to make.
+    pub fn linked_file(mut self, path: &str, original: &str) -> Table {
+        let whole = self
+            .entries
+            .iter()
+            .find(|entry| entry.path == format!("{}/{original}", self.location))
+            .expect("the original is in the table");
+        let (records, size) = (whole.records, whole.size);
+        std::fs::hard_link(self.directory.join(original), self.directory.join(path))
+            .expect("a file can be linked");
+        self.entries.push(Entry {
+            path: format!("{}/{path}", self.location),
+            records,
+            size,
+        });
+        self
+    }
+
+    fn schema(&self) -> Json {
+        let field = |column: &Column| json!({"id": column.id, "name": column.name, "required": false, "type": column.kind});
+        json!({"type": "struct", "schema-id": 0, "fields": self.columns.iter().map(field).collect::<Vec<_>>()})
+    }
+
+    /// Writes manifest and manifest list, and gives the table's metadata, which is not written yet.
+    pub fn write_snapshot(&self) -> Json {
+        let id = self.snapshot_id;
+        let mut metadata = self.metadata_without_snapshot();
+        let manifest_path = format!("metadata/manifest-{id}.avro");
+        let bytes = manifest(id, &self.schema(), &self.entries);
+        write(&self.directory.join(&manifest_path), &bytes);
+        let list = manifest_list(
+            id,
+            &format!("{}/{manifest_path}", self.location),
+            bytes.len(),
+            &self.entries,
+        );
+        write(
+            &self.directory.join(format!("metadata/snap-{id}.avro")),
+            &list,
+        );
+        metadata["current-snapshot-id"] = json!(id);
+        metadata["snapshots"] = json!([{
+            "snapshot-id": id, "sequence-number": 1, "timestamp-ms": 1_735_689_600_000_i64, "schema-id": 0,
+            "summary": {"operation": "append"}, "manifest-list": format!("{}/metadata/snap-{id}.avro", self.location),
+        }]);
+        metadata["snapshot-log"] =
+            json!([{"snapshot-id": id, "timestamp-ms": 1_735_689_600_000_i64}]);
+        metadata["refs"] = json!({"main": {"snapshot-id": id, "type": "branch"}});
+        metadata["last-sequence-number"] = json!(1);
+        metadata
+    }
+
+    /// The metadata of a table that was created and never written to.
+    pub fn metadata_without_snapshot(&self) -> Json {
+        let last_column = self
+            .columns
+            .iter()
+            .map(|column| column.id)
+            .max()
+            .unwrap_or(0);
+        json!({
+            "format-version": 2, "table-uuid": "9c12d441-03fe-4693-9a96-a0705ddf69c1", "location": self.location,
+            "last-sequence-number": 0, "last-updated-ms": 1_735_689_600_000_i64, "last-column-id": last_column,
+            "schemas": [self.schema()], "current-schema-id": 0, "partition-specs": [{"spec-id": 0, "fields": []}],
+            "default-spec-id": 0, "last-partition-id": 999, "sort-orders": [{"order-id": 0, "fields": []}], "default-sort-order-id": 0,
+            "properties": {}, "snapshots": [], "snapshot-log": [], "metadata-log": [], "refs": {},
+        })
+    }
+
+    /// Writes everything, the metadata as `v1.metadata.json`, and gives the table's directory.
+    pub fn write(&self) -> PathBuf {
+        write_json(
+            &self.directory.join("metadata/v1.metadata.json"),
+            &self.write_snapshot(),
+        );
+        self.directory.clone()
+    }
+}
+
+/// Writes a JSON file and the directories above it.
+pub fn write_json(path: &Path, json: &Json) {
+    write(path, json.to_string().as_bytes());
+}
+
+/// The same, compressed.
+pub fn write_gzip(path: &Path, json: &Json) {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder
+        .write_all(json.to_string().as_bytes())
+        .expect("memory can be written to");
+    write(path, &encoder.finish().expect("memory can be written to"));
+}
+
+fn write(path: &Path, bytes: &[u8]) {
+    let parent = path.parent().expect("a file has a directory");
+    std::fs::create_dir_all(parent).unwrap_or_else(|error| panic!("{}: {error}", parent.display()));
+    std::fs::write(path, bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}

@@ -1,0 +1,228 @@
+//! Every table of the corpus of reference-written tables, all rows of its current snapshot against `expected.json`.
+//! A table that needs what is not there yet must be refused with an error that names it; the list of those can only shrink.
+
+use std::path::{Path, PathBuf};
+
+use iceberg_fdw_tests::compare::{Mismatch, compare_table};
+use iceberg_fdw_tests::database::{Database, attach};
+use iceberg_fdw_tests::environment;
+use iceberg_fdw_tests::expected::Expected;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// Tables that only this product's present features are needed for.
+const READABLE: &[&str] = &[
+    "java/all_deleted",
+    "java/all_types_v2_parquet",
+    "java/deep_nested",
+    "java/empty_v1",
+    "java/empty_v2",
+    "java/empty_v3",
+    "java/field_drop_readd",
+    "java/gz_metadata",
+    "java/odd_names",
+    "java/part_values_odd",
+    "java/pq_bloom",
+    "java/pq_gzip",
+    "java/pq_lz4raw",
+    "java/pq_smallrg",
+    "java/pq_snappy",
+    "java/pq_uncompressed",
+    "java/pq_zstd",
+    "java/rollback_refs",
+    "java/tr_bucket_bin",
+    "java/tr_bucket_dt",
+    "java/tr_bucket_fx",
+    "java/tr_bucket_i",
+    "java/tr_bucket_l",
+    "java/tr_bucket_s",
+    "java/tr_bucket_ts",
+    "java/tr_bucket_tz",
+    "java/tr_day_dt",
+    "java/tr_day_ts",
+    "java/tr_day_tz",
+    "java/tr_hour_ts",
+    "java/tr_identity_b",
+    "java/tr_identity_d",
+    "java/tr_identity_dec",
+    "java/tr_identity_dt",
+    "java/tr_identity_i",
+    "java/tr_identity_l",
+    "java/tr_identity_s",
+    "java/tr_identity_ts",
+    "java/tr_identity_tz",
+    "java/tr_identity_u",
+    "java/tr_month_ts",
+    "java/tr_month_tz",
+    "java/tr_truncate_bin",
+    "java/tr_truncate_i",
+    "java/tr_truncate_l",
+    "java/tr_truncate_s",
+    "java/tr_void_i",
+    "java/tr_year_dt",
+    "java/tr_year_ts",
+    "spark/dyn_overwrite",
+    "spark/many_snapshots",
+    "spark/req_cols",
+    "spark/schema_evolution",
+    "spark/sorted",
+    "spark/time_travel",
+    "spark/unicode",
+    "spark/v1_part",
+    "spark/v1_plain",
+    "spark/v2_ts",
+    "spark/v3_lineage_cow",
+];
+
+const UNSUPPORTED: &str = "0A000";
+
+/// A table that is refused: the SQLSTATE, and a word that the error must say.
+struct Refused {
+    table: &'static str,
+    state: &'static str,
+    feature: &'static str,
+}
+
+const fn refused(table: &'static str, feature: &'static str) -> Refused {
+    Refused {
+        table,
+        state: UNSUPPORTED,
+        feature,
+    }
+}
+
+/// Tables that need a feature which is missing.
+const EXPECTED_FAILURES: &[Refused] = &[
+    refused("java/all_types_v2_avro", "Avro"),
+    refused("java/all_types_v2_orc", "ORC"),
+    refused("java/eq_after_schema_evolution", "delete"),
+    refused("java/eq_basic", "delete"),
+    refused("java/eq_global_on_partitioned", "delete"),
+    refused("java/eq_nested_field", "delete"),
+    refused("java/eq_partitioned_cross", "delete"),
+    refused("java/eq_pos_mix", "delete"),
+    refused("java/eq_same_commit", "delete"),
+    // Its three files are Parquet, ORC and Avro: whichever of the two is met first is named.
+    refused("java/multi_format", "format"),
+    refused("java/v3_default_eq_delete", "delete"),
+    refused("java/v3_defaults", "default"),
+    refused("java/v3_timestamp_ns", "timestamp"),
+    refused("java/v3_unknown", "unknown"),
+    refused("java/v3_variant", "variant"),
+    // Five of its files lie outside the table, where nobody allowed to read, and are not in the corpus.
+    Refused {
+        table: "spark/add_files",
+        state: "42501",
+        feature: "corpus_ext",
+    },
+    refused("spark/expired_compacted", "delete"),
+    refused("spark/fmt_avro", "Avro"),
+    refused("spark/v1_to_v2", "delete"),
+    refused("spark/v2_all_pos_deleted", "delete"),
+    refused("spark/v2_pos_deletes", "delete"),
+    refused("spark/v3_dv", "delet"),
+    refused("spark/v3_dv_large", "delet"),
+    refused("spark/v3_dv_part", "delet"),
+];
+
+fn read(location: &Path, more: &str, expected: &Expected) -> Result<(), Mismatch> {
+    let database = Database::new();
+    let mut client = database.with_server();
+    client.batch_execute(&attach("tested", location, more))?;
+    compare_table(&mut client, "tested", expected)
+}
+
+fn check(table: &str, corpus: &Path, location: &Path, more: &str) -> Result<(), Failed> {
+    let expected = Expected::read(&corpus.join(table));
+    let outcome = read(location, more, &expected);
+    let Some(refused) = EXPECTED_FAILURES
+        .iter()
+        .find(|refused| refused.table == table)
+    else {
+        return outcome.map_err(|mismatch| mismatch.to_string().into());
+    };
+    match outcome {
+        Ok(()) => Err("passes now: take it off the list of expected failures".into()),
+        Err(Mismatch::Rows(text)) => Err(format!(
+            "must be refused for want of {}, but rows came: {text}",
+            refused.feature
+        )
+        .into()),
+        Err(mismatch @ Mismatch::Server(_)) => {
+            let text = mismatch.to_string();
+            let says = text.starts_with(&format!("{}:", refused.state))
+                && text
+                    .to_lowercase()
+                    .contains(&refused.feature.to_lowercase());
+            if says {
+                Ok(())
+            } else {
+                Err(format!(
+                    "expected {} naming {:?}, got {text}",
+                    refused.state, refused.feature
+                )
+                .into())
+            }
+        }
+    }
+}
+
+/// The tables that this file names and those that lie in the corpus.
+fn tables(corpus: &Result<PathBuf, String>) -> Vec<String> {
+    let mut tables: Vec<String> = READABLE.iter().map(|table| (*table).to_owned()).collect();
+    tables.extend(
+        EXPECTED_FAILURES
+            .iter()
+            .map(|refused| refused.table.to_owned()),
+    );
+    for writer in ["java", "spark"] {
+        let entries = corpus
+            .as_ref()
+            .ok()
+            .and_then(|corpus| std::fs::read_dir(corpus.join(writer)).ok());
+        for entry in entries.into_iter().flatten().flatten() {
+            tables.push(format!("{writer}/{}", entry.file_name().to_string_lossy()));
+        }
+    }
+    tables.sort();
+    tables.dedup();
+    tables
+}
+
+fn trial(
+    name: String,
+    corpus: Result<PathBuf, String>,
+    run: impl FnOnce(&Path) -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    match corpus {
+        Ok(corpus) => Trial::test(name, move || run(&corpus)),
+        Err(reason) => Trial::test(name, || Ok(()))
+            .with_kind(reason)
+            .with_ignored_flag(true),
+    }
+}
+
+fn main() {
+    let corpus = environment::corpus();
+    let mut trials = Vec::new();
+    for table in tables(&corpus) {
+        let moved = table.clone();
+        trials.push(trial(
+            format!("moved/{table}"),
+            corpus.clone(),
+            move |corpus| {
+                check(
+                    &moved,
+                    corpus,
+                    &corpus.join(&moved),
+                    "allow_moved_paths => true",
+                )
+            },
+        ));
+        trials.push(trial(
+            format!("in_place/{table}"),
+            environment::corpus_in_place(),
+            move |in_place| check(&table, in_place, &in_place.join(&table), ""),
+        ));
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
