@@ -86,6 +86,12 @@ pub fn create_statement(
             fields.len()
         )));
     }
+    if let Some(field) = fields.iter().find(|field| field.id < 0) {
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            format!("its field \"{}\" has the id {}", field.name, field.id),
+        ));
+    }
     let mut names = ColumnNames::of(fields.iter().map(|field| field.name.as_str()));
     let mut renamed = Vec::new();
     let mut columns = Vec::with_capacity(fields.len());
@@ -154,7 +160,7 @@ fn column(field: &NestedField, name: &ColumnName, collation: Option<&str>) -> St
         _ => String::new(),
     };
     format!(
-        "{} pg_catalog.{}{collate} OPTIONS (field_id '{}'{column_name})",
+        "{} pg_catalog.{} OPTIONS (field_id '{}'{column_name}){collate}",
         identifier(&name.column),
         declared.sql,
         field.id
