@@ -28,16 +28,17 @@ pub async fn plan_files(
 ) -> Result<ScanPlan> {
     refuse::encrypted_snapshot(metadata, snapshot)?;
     let manifests = list_manifests(files, snapshot).await?;
+    let manifests_total = manifests.len();
     let live: Vec<_> = manifests
-        .iter()
-        .filter(|manifest| manifest.may_have_live_files())
+        .into_iter()
+        .filter(ManifestFile::may_have_live_files)
         .collect();
     for manifest in &live {
         refuse::encrypted_manifest(metadata, manifest)?;
     }
     let mut plan = ScanPlan {
-        manifests_total: manifests.len(),
-        manifests_skipped: manifests.len() - live.len(),
+        manifests_total,
+        manifests_skipped: manifests_total - live.len(),
         records: Some(0),
         ..ScanPlan::default()
     };
@@ -78,13 +79,13 @@ async fn list_manifests(
 async fn plan_manifest(
     files: &SharedFileReader,
     metadata: &TableMetadata,
-    manifest: &ManifestFile,
+    manifest: ManifestFile,
 ) -> Result<Vec<FileScanTask>> {
     let content = files.read(&RawPath(manifest.manifest_path.clone())).await?;
     let length = content.len() as u64;
     let mut entries = 0;
     let mut tasks = Vec::new();
-    for entry in ManifestReader::open(manifest, content, |_, _| Ok(None))? {
+    for entry in ManifestReader::open(&manifest, content, |_, _| Ok(None))? {
         let entry = entry?;
         entries += 1;
         if entry.is_live() {
@@ -92,7 +93,7 @@ async fn plan_manifest(
             tasks.push(scan_task(entry));
         }
     }
-    refuse_shortened(manifest, length, entries)?;
+    refuse_shortened(&manifest, length, entries)?;
     Ok(tasks)
 }
 

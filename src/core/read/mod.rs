@@ -1,2 +1,70 @@
 //! From scan tasks to Arrow record batches, whatever a file's own schema looks like.
 //! Spec: "Column Projection"; Parquet in Appendix A.
+
+mod arrow_types;
+mod assemble;
+mod channel;
+mod decode;
+mod footer;
+mod leaf;
+mod metrics;
+mod panics;
+mod parquet_file;
+mod projection;
+mod size;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+
+pub use arrow_types::arrow_type;
+pub use channel::{BatchReceiver, RecvOutcome};
+pub use metrics::ReadMetrics;
+
+use crate::error::Result;
+use crate::plan::FileScanTask;
+use crate::spec::Schema;
+use crate::storage::SharedFileReader;
+
+/// What to read, and with how much.
+#[derive(Debug)]
+pub struct ReadRequest {
+    /// The schema that rows are wanted in.
+    pub schema: Arc<Schema>,
+    /// Top-level fields to produce, in the order of the columns; may be empty.
+    pub field_ids: Vec<i32>,
+    /// The files.
+    pub tasks: Vec<FileScanTask>,
+    /// Where they are read from.
+    pub files: SharedFileReader,
+    /// How many decoders work at the same time, at least 1.
+    pub threads: usize,
+    /// About how many bytes fetched and decoded data may take. A row group that needs more alone
+    /// is read alone.
+    pub memory: usize,
+    /// What counts the work.
+    pub metrics: Arc<ReadMetrics>,
+}
+
+/// Begins to read, and returns where the batches will come out.
+///
+/// Batches have a column for each of `field_ids`, of the type that [`arrow_type`] says, nullable
+/// even where the schema says required: a null that a file holds all the same comes out as null.
+/// `convert` makes of each batch what the receiver gets; it runs on the decoding task. Rows come
+/// in no particular order, except that with one thread they keep the order of tasks and files.
+///
+/// Must be called inside a tokio runtime with time for several tasks; dropping the receiver stops
+/// all work. Errors come out of the receiver: they name the file, and the column if one is at
+/// fault.
+pub fn read<T: Send + 'static>(
+    request: ReadRequest,
+    convert: Arc<dyn Fn(RecordBatch) -> Result<T> + Send + Sync>,
+) -> BatchReceiver<T> {
+    let (sender, receiver) = channel::channel(worker::batch_memory(request.memory));
+    let task = tokio::spawn(worker::run(request, convert, sender));
+    receiver.cancels(task.abort_handle())
+}

@@ -31,8 +31,5 @@ CREATE FOREIGN DATA WRAPPER iceberg_fdw
 COMMENT ON FOREIGN DATA WRAPPER iceberg_fdw IS 'Apache Iceberg tables';
 ",
     name = "create_foreign_data_wrapper",
-    requires = [
-        iceberg_fdw_handler,
-        crate::options::validator::iceberg_fdw_validator
-    ],
+    requires = [iceberg_fdw_handler, iceberg_fdw_validator],
 );

@@ -279,7 +279,7 @@ fn statement(
             options: &options,
             collation: request.given.get("import_collate"),
         },
-        table?.metadata(),
+        &table?,
     )?;
     for column in renamed {
         column.warn(name);

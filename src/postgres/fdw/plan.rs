@@ -171,7 +171,8 @@ unsafe fn needed_attributes(relation: *mut RelOptInfo, relation_oid: Oid) -> Vec
             pg_sys::bms_is_member(number - pg_sys::FirstLowInvalidHeapAttributeNumber, used)
         };
         let whole_row = is_used(0);
-        let descriptor = pgrx::PgRelation::open(relation_oid).tuple_desc();
+        let opened = pgrx::PgRelation::open(relation_oid);
+        let descriptor = opened.tuple_desc();
         descriptor
             .iter()
             .filter(|attribute| !attribute.attisdropped)

@@ -7,6 +7,8 @@ use iceberg_core::catalog::{self, Table};
 use iceberg_core::plan::{ScanPlan, plan_files};
 use iceberg_core::spec::{Schema, Snapshot, StructType};
 use iceberg_core::storage::SharedFileReader;
+use iceberg_core::{Error, Result};
+use pgrx::PgRelation;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
@@ -46,7 +48,7 @@ impl ForeignRelation {
         check_local_read(role);
         let location = options.location.clone();
         let table = wait(catalog::open_table(options.into_core()));
-        let schema = table.metadata().current_schema().map(Arc::clone).or_raise();
+        let schema = current_schema(&table).or_raise();
         let columns = match_columns(relation, &location, schema.fields(), attribute_numbers);
         Self {
             location,
@@ -97,6 +99,20 @@ impl ForeignRelation {
     pub fn row_width(&self, plan: &ScanPlan) -> i32 {
         width::row_width(&self.columns, plan)
     }
+}
+
+/// The schema that rows are read in, which valid metadata always has.
+pub fn current_schema(table: &Table) -> Result<Arc<Schema>> {
+    table
+        .metadata()
+        .current_schema()
+        .map(Arc::clone)
+        .ok_or_else(|| {
+            Error::corrupt(
+                table.metadata_file(),
+                "the current schema is not among its schemas",
+            )
+        })
 }
 
 /// The role whose rights a scan has: the one that Postgres chose, else the current one.

@@ -152,8 +152,8 @@ impl ScanState {
     }
 
     /// Waits for a batch, serving interrupts.
-    fn receive(&self) -> Option<DatumBatch> {
-        let receiver = self.receiver.as_ref()?;
+    fn receive(&mut self) -> Option<DatumBatch> {
+        let receiver = self.receiver.as_mut()?;
         loop {
             match receiver.recv_timeout(INTERRUPT_PERIOD) {
                 RecvOutcome::Item(batch) => return Some(batch.or_raise()),

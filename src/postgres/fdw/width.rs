@@ -17,11 +17,6 @@ fn column_width(column: &MatchedColumn, plan: &ScanPlan) -> i32 {
     if fixed > 0 {
         return i32::from(fixed);
     }
-    // What a column takes in the files is compressed, so it is a lower bound; types alone tell less.
-    plan.stored_width(column.field_id)
-        .map(|bytes| bytes.ceil() as i32)
-        // SAFETY: as above.
-        .unwrap_or_else(|| unsafe {
-            pg_sys::get_typavgwidth(column.declared.oid, column.declared.typmod)
-        })
+    // SAFETY: as above.
+    unsafe { pg_sys::get_typavgwidth(column.declared.oid, column.declared.typmod) }
 }

@@ -248,6 +248,6 @@ fn mismatch(column: &str, from: &Type, to: PostgresType) -> Error {
     )
     .with_hint(format!(
         "Declare the column as {}.",
-        super::mapping::column_type_sql(from)
+        super::mapping::column_type(from).sql
     ))
 }

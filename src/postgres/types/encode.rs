@@ -74,9 +74,10 @@ pub fn visit<V: Visitor>(scalar: Scalar, array: &ArrayRef, visitor: V) -> Result
             .by_value(&Words::<Float32Type, 8, _>(primitive(array)?, |v| {
                 Ok(f64::from(v).to_bits())
             })),
-        Scalar::Double => visitor.by_value(&Words::<Float64Type, 8, _>(primitive(array)?, |v| {
-            Ok(v.to_bits())
-        })),
+        Scalar::Double => visitor
+            .by_value(&Words::<Float64Type, 8, _>(primitive(array)?, |v: f64| {
+                Ok(v.to_bits())
+            })),
         Scalar::Date => visitor.by_value(&Words::<Date32Type, 4, _>(primitive(array)?, |v| {
             Ok(i64::from(time::date(v)?) as u64)
         })),

@@ -210,7 +210,7 @@ fn write_primitive(
         | PrimitiveType::Geometry { .. }
         | PrimitiveType::Geography { .. } => return Err(unexpected(array)),
     };
-    serde_json::to_writer(out, &value.to_json(of)?).map_err(unwritable)
+    serde_json::to_writer(out, &value.to_json(of)).map_err(unwritable)
 }
 
 /// A number as Postgres itself would put it into JSON; JSON has none for NaN and the infinities, so

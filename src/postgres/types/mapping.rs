@@ -12,9 +12,9 @@ pub struct ColumnType {
     pub collatable: bool,
 }
 
-/// The declaration of a column that holds values of a type.
-pub fn column_type(from: &Type) -> ColumnType {
-    match from {
+/// The declaration of a column that holds values of this type.
+pub fn column_type(of: &Type) -> ColumnType {
+    match of {
         Type::Primitive(primitive) => scalar(primitive),
         Type::List(list) => match &list.element.field_type {
             Type::Primitive(element) => {
@@ -28,11 +28,6 @@ pub fn column_type(from: &Type) -> ColumnType {
         },
         Type::Struct(_) | Type::Map(_) | Type::Variant => plain("jsonb"),
     }
-}
-
-/// The name of the type in [`column_type`], for a message.
-pub fn column_type_sql(from: &Type) -> String {
-    column_type(from).sql
 }
 
 fn scalar(primitive: &PrimitiveType) -> ColumnType {

@@ -9,9 +9,9 @@ use std::fmt::Write;
 use known::{OPTIONS, OptionRow, Place, Support};
 
 /// The line above the rendered tables.
-pub const BEGIN: &str = "<!-- options: written by `cargo run -p option-tables README.md` -->";
+pub const BEGIN: &str = "<!-- option tables: begin -->";
 /// The line below them.
-pub const END: &str = "<!-- end of options -->";
+pub const END: &str = "<!-- option tables: end -->";
 
 const HEADINGS: &[(Place, &str)] = &[
     (Place::Server, "Server options (`CREATE SERVER`)"),

@@ -1,0 +1,38 @@
+//! What a read has done so far, as counters that any thread may look at while it runs.
+//! Nothing in the spec; shown by EXPLAIN ANALYZE.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Counters of one read; they only grow.
+#[derive(Debug, Default)]
+pub struct ReadMetrics {
+    /// Files whose footer was read.
+    pub files_opened: AtomicU64,
+    /// Row groups of these files.
+    pub row_groups_total: AtomicU64,
+    /// Row groups that were decoded, at least in part.
+    pub row_groups_read: AtomicU64,
+    /// Rows handed on.
+    pub rows_read: AtomicU64,
+    /// Bytes fetched from storage.
+    pub bytes_read: AtomicU64,
+    /// Fetches of one or several ranges of a file.
+    pub requests: AtomicU64,
+    /// Time spent waiting for storage, summed over concurrent fetches, in nanoseconds.
+    pub fetch_nanoseconds: AtomicU64,
+    /// Time spent decoding, summed over decoders, in nanoseconds.
+    pub decode_nanoseconds: AtomicU64,
+}
+
+impl ReadMetrics {
+    /// Adds to a counter.
+    pub(super) fn add(counter: &AtomicU64, amount: u64) {
+        counter.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// Adds a time to a counter of nanoseconds.
+    pub(super) fn add_time(counter: &AtomicU64, time: Duration) {
+        Self::add(counter, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    }
+}

@@ -1,0 +1,399 @@
+//! An opened Parquet file: its footer read and understood, its row groups ready to be fetched.
+//! Spec: Appendix A "Parquet"; Parquet "File format", "Metadata".
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow::datatypes::{
+    DataType, Field, FieldRef, Fields, Schema as ArrowSchema, SchemaRef, TimeUnit,
+};
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::arrow::parquet_to_arrow_schema;
+use parquet::basic::Type as PhysicalType;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{
+    ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataBuilder, RowGroupMetaData,
+};
+
+use super::decode::ColumnChunks;
+use super::footer::{self, HEAD_SIZE, TAIL_SIZE};
+use super::metrics::ReadMetrics;
+use super::panics;
+use super::projection::Projection;
+use crate::error::{Error, ErrorKind, Result};
+use crate::plan::FileScanTask;
+use crate::spec::NestedField;
+use crate::storage::{RawPath, SharedFileReader};
+
+/// How many bytes at the end of a file are read at first, in the hope that the footer is in them.
+const SPECULATIVE_TAIL: u64 = 64 * 1024;
+
+/// Where files come from, and who counts.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    pub(super) files: SharedFileReader,
+    pub(super) metrics: Arc<ReadMetrics>,
+}
+
+/// A file whose footer has been read.
+#[derive(Debug)]
+pub(super) struct ParquetFile {
+    pub(super) path: RawPath,
+    /// What to decode of it, and what becomes of it.
+    pub(super) projection: Projection,
+    /// Row groups in the file's order.
+    pub(super) row_groups: Vec<RowGroup>,
+    /// Metadata cut down to the projection; `None` where nothing needs to be decoded.
+    pub(super) metadata: Option<ArrowReaderMetadata>,
+    /// The end of the file, which was read with the footer.
+    tail: Part,
+}
+
+/// What must be known of a row group before it is fetched.
+#[derive(Debug)]
+pub(super) struct RowGroup {
+    /// Its number of rows.
+    pub(super) rows: u64,
+    /// Where its needed column chunks lie, one each leaf of the projection.
+    pub(super) chunks: Vec<Range<u64>>,
+    /// The length of these chunks, in bytes.
+    pub(super) stored_bytes: u64,
+    /// About how many bytes its needed columns take when decoded.
+    pub(super) decoded_bytes: u64,
+}
+
+/// Some bytes of a file.
+#[derive(Debug)]
+struct Part {
+    start: u64,
+    bytes: Bytes,
+}
+
+impl Source {
+    /// Reads ranges of a file, and checks that all of each came.
+    async fn fetch(&self, path: &RawPath, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        if ranges.is_empty() {
+            return Ok(Vec::new());
+        }
+        let started = Instant::now();
+        let parts = self.files.read_ranges(path, ranges).await?;
+        ReadMetrics::add_time(&self.metrics.fetch_nanoseconds, started.elapsed());
+        ReadMetrics::add(&self.metrics.requests, 1);
+        if parts.len() != ranges.len() {
+            return Err(Error::new(
+                ErrorKind::Internal,
+                format!(
+                    "asked for {} ranges of file \"{path}\", got {}",
+                    ranges.len(),
+                    parts.len()
+                ),
+            ));
+        }
+        for (range, part) in ranges.iter().zip(&parts) {
+            let length = part.len() as u64;
+            ReadMetrics::add(&self.metrics.bytes_read, length);
+            if length != range.end.saturating_sub(range.start) {
+                return Err(Error::corrupt(
+                    path,
+                    format!(
+                        "is truncated: bytes {} to {} are not there",
+                        range.start, range.end
+                    ),
+                ));
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Reads and parses the footer of the file of a task.
+    ///
+    /// # Errors
+    /// Names the file; see [`footer`] and [`Projection::new`], and what storage says.
+    pub(super) async fn open(
+        &self,
+        task: &FileScanTask,
+        wanted: &[Arc<NestedField>],
+        output: &SchemaRef,
+    ) -> Result<ParquetFile> {
+        let path = &task.path;
+        let (size, metadata, tail) = match self.read_footer(path, task.file_size).await {
+            Ok((metadata, tail)) => (task.file_size, metadata, tail),
+            Err(error) => {
+                // The manifest may be wrong about the size; the file itself is not.
+                let size = match error.kind() {
+                    ErrorKind::FileNotFound
+                    | ErrorKind::PermissionDenied
+                    | ErrorKind::Unauthenticated
+                    | ErrorKind::NotSupported => return Err(error),
+                    _ => self.files.size(path).await?,
+                };
+                if size == task.file_size {
+                    return Err(error);
+                }
+                let (metadata, tail) = self.read_footer(path, size).await?;
+                (size, metadata, tail)
+            }
+        };
+        let file = panics::caught("the Parquet metadata", || {
+            ParquetFile::new(path, size, &metadata, tail, wanted, output)
+        })
+        .map_err(|error| error.in_file(path))?;
+        ReadMetrics::add(&self.metrics.files_opened, 1);
+        ReadMetrics::add(&self.metrics.row_groups_total, file.row_groups.len() as u64);
+        Ok(file)
+    }
+
+    /// The metadata's bytes, and the end of the file as far as it was read.
+    async fn read_footer(&self, path: &RawPath, size: u64) -> Result<(Bytes, Part)> {
+        if size < HEAD_SIZE + TAIL_SIZE {
+            return Err(Error::corrupt(
+                path,
+                format!("is too short for a Parquet file: {size} bytes"),
+            ));
+        }
+        let start = size.saturating_sub(SPECULATIVE_TAIL);
+        let mut tail = self.fetch_part(path, start..size).await?;
+        let length = footer::metadata_length(tail.last(TAIL_SIZE), size)
+            .map_err(|error| error.in_file(path))?;
+        let metadata = (size - TAIL_SIZE - length)..(size - TAIL_SIZE);
+        if metadata.start < tail.start {
+            tail = self.fetch_part(path, metadata.start..size).await?;
+        }
+        let bytes = tail
+            .slice(&metadata)
+            .ok_or_else(|| Error::corrupt(path, "is truncated"))?;
+        Ok((bytes, tail))
+    }
+
+    async fn fetch_part(&self, path: &RawPath, range: Range<u64>) -> Result<Part> {
+        let start = range.start;
+        let mut parts = self.fetch(path, &[range]).await?;
+        Ok(Part {
+            start,
+            bytes: parts.pop().unwrap_or_default(),
+        })
+    }
+
+    /// Fetches the needed column chunks of a row group, as far as they are not there yet.
+    pub(super) async fn fetch_row_group(
+        &self,
+        file: &ParquetFile,
+        row_group: usize,
+    ) -> Result<ColumnChunks> {
+        let Some(row_group) = file.row_groups.get(row_group) else {
+            return Ok(ColumnChunks::default());
+        };
+        let mut chunks = Vec::with_capacity(row_group.chunks.len());
+        let mut lacking = Vec::new();
+        for range in &row_group.chunks {
+            match file.tail.slice(range) {
+                Some(bytes) => chunks.push((range.start, bytes)),
+                None => lacking.push(range.clone()),
+            }
+        }
+        let fetched = self.fetch(&file.path, &lacking).await?;
+        chunks.extend(lacking.iter().map(|range| range.start).zip(fetched));
+        Ok(ColumnChunks::new(chunks))
+    }
+}
+
+impl Part {
+    /// The last bytes of it.
+    fn last(&self, length: u64) -> &[u8] {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        &self.bytes[self.bytes.len().saturating_sub(length)..]
+    }
+
+    /// A range of the file; `None` where it is not all here.
+    fn slice(&self, range: &Range<u64>) -> Option<Bytes> {
+        let start = usize::try_from(range.start.checked_sub(self.start)?).ok()?;
+        let end = usize::try_from(range.end.checked_sub(self.start)?).ok()?;
+        (start <= end && end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
+    }
+}
+
+impl ParquetFile {
+    fn new(
+        path: &RawPath,
+        size: u64,
+        metadata: &Bytes,
+        tail: Part,
+        wanted: &[Arc<NestedField>],
+        output: &SchemaRef,
+    ) -> Result<Self> {
+        let metadata = footer::parse(metadata)?;
+        let projection = Projection::new(
+            wanted,
+            Arc::clone(output),
+            metadata.file_metadata().schema_descr(),
+        )?;
+        let mut row_groups = Vec::with_capacity(metadata.num_row_groups());
+        let mut cut_down = Vec::with_capacity(metadata.num_row_groups());
+        for (index, row_group) in metadata.row_groups().iter().enumerate() {
+            let (known, columns) = RowGroup::new(index, row_group, &projection, size)?;
+            cut_down.push(
+                RowGroupMetaData::builder(Arc::clone(&projection.schema))
+                    .set_num_rows(row_group.num_rows())
+                    .set_total_byte_size(row_group.total_byte_size())
+                    .set_column_metadata(columns)
+                    .build()
+                    .map_err(unusable)?,
+            );
+            row_groups.push(known);
+        }
+        let metadata = if projection.leaves.is_empty() {
+            None
+        } else {
+            Some(reader_metadata(&metadata, &projection, cut_down)?)
+        };
+        Ok(Self {
+            path: path.clone(),
+            projection,
+            row_groups,
+            metadata,
+            tail,
+        })
+    }
+}
+
+impl RowGroup {
+    /// Checks the needed column chunks of a row group, and takes them out of its metadata.
+    fn new(
+        index: usize,
+        metadata: &RowGroupMetaData,
+        projection: &Projection,
+        file_size: u64,
+    ) -> Result<(Self, Vec<ColumnChunkMetaData>)> {
+        let rows = u64::try_from(metadata.num_rows()).map_err(|_| {
+            Error::new(
+                ErrorKind::Corrupt,
+                format!("row group {index} claims {} rows", metadata.num_rows()),
+            )
+        })?;
+        let mut row_group = Self {
+            rows,
+            chunks: Vec::with_capacity(projection.leaves.len()),
+            stored_bytes: 0,
+            decoded_bytes: 0,
+        };
+        let mut columns = Vec::with_capacity(projection.leaves.len());
+        for leaf in &projection.leaves {
+            let mut column = metadata
+                .columns()
+                .get(*leaf)
+                .cloned()
+                .ok_or_else(|| Error::new(ErrorKind::Corrupt, "a row group lacks a column"))?;
+            // Some writers say 0 for "no dictionary".
+            if column
+                .dictionary_page_offset()
+                .is_some_and(|offset| offset <= 0)
+            {
+                column = column
+                    .into_builder()
+                    .set_dictionary_page_offset(None)
+                    .build()
+                    .map_err(unusable)?;
+            }
+            let range = chunk_range(&column, file_size).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Corrupt,
+                    format!(
+                        "row group {index} claims that column \"{}\" lies outside the file",
+                        column.column_path().string()
+                    ),
+                )
+            })?;
+            let length = range.end - range.start;
+            row_group.stored_bytes = row_group.stored_bytes.saturating_add(length);
+            row_group.decoded_bytes = row_group
+                .decoded_bytes
+                .saturating_add(decoded_size(&column));
+            row_group.chunks.push(range);
+            columns.push(column);
+        }
+        Ok((row_group, columns))
+    }
+}
+
+/// Where a column chunk lies, if that is inside the file.
+fn chunk_range(column: &ColumnChunkMetaData, file_size: u64) -> Option<Range<u64>> {
+    let start = column
+        .dictionary_page_offset()
+        .unwrap_or_else(|| column.data_page_offset());
+    let start = u64::try_from(start).ok()?;
+    let length = u64::try_from(column.compressed_size()).ok()?;
+    let end = start.checked_add(length)?;
+    (HEAD_SIZE <= start && end <= file_size.checked_sub(TAIL_SIZE)?).then_some(start..end)
+}
+
+/// About how many bytes a column chunk takes when decoded: encodings may pack values far below
+/// their width in memory.
+fn decoded_size(column: &ColumnChunkMetaData) -> u64 {
+    let width = match column.column_type() {
+        PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY => 16,
+        _ => 8,
+    };
+    let values = u64::try_from(column.num_values()).unwrap_or(0);
+    let encoded = u64::try_from(column.uncompressed_size()).unwrap_or(0);
+    values.saturating_mul(width).max(encoded)
+}
+
+/// The metadata that the decoder works with: only the leaves of the projection, typed its way.
+fn reader_metadata(
+    metadata: &ParquetMetaData,
+    projection: &Projection,
+    row_groups: Vec<RowGroupMetaData>,
+) -> Result<ArrowReaderMetadata> {
+    let stored = metadata.file_metadata();
+    let rows = row_groups.iter().fold(0_i64, |sum, row_group| {
+        sum.saturating_add(row_group.num_rows())
+    });
+    let file = FileMetaData::new(
+        stored.version(),
+        rows,
+        stored.created_by().map(str::to_owned),
+        None,
+        Arc::clone(&projection.schema),
+        None,
+    );
+    let metadata = ParquetMetaDataBuilder::new(file)
+        .set_row_groups(row_groups)
+        .build();
+    // The Arrow schema that a writer may have embedded is ignored: types follow the projection.
+    let inferred = parquet_to_arrow_schema(&projection.schema, None).map_err(unusable)?;
+    let hint = ArrowSchema::new(decoded_fields(inferred.fields()));
+    ArrowReaderMetadata::try_new(
+        Arc::new(metadata),
+        ArrowReaderOptions::new().with_schema(Arc::new(hint)),
+    )
+    .map_err(unusable)
+}
+
+fn decoded_fields(fields: &Fields) -> Fields {
+    fields.iter().map(decoded_field).collect()
+}
+
+fn decoded_field(field: &FieldRef) -> FieldRef {
+    let data_type = match field.data_type() {
+        DataType::Utf8 => DataType::Utf8View,
+        DataType::Binary => DataType::BinaryView,
+        // Only INT96 has this type: microseconds reach further.
+        DataType::Timestamp(TimeUnit::Nanosecond, None) => {
+            DataType::Timestamp(TimeUnit::Microsecond, None)
+        }
+        DataType::Struct(fields) => DataType::Struct(decoded_fields(fields)),
+        DataType::List(element) => DataType::List(decoded_field(element)),
+        DataType::Map(entries, sorted) => DataType::Map(decoded_field(entries), *sorted),
+        other => other.clone(),
+    };
+    Arc::new(Field::clone(field).with_data_type(data_type))
+}
+
+fn unusable(error: ParquetError) -> Error {
+    Error::new(
+        ErrorKind::Corrupt,
+        format!("its Parquet metadata cannot be used: {error}"),
+    )
+}

@@ -1,0 +1,561 @@
+//! From the fields a read wants and a file's schema: which leaves to decode, and how the decoded
+//! arrays become the fields. Fields are found by id at every depth, never by name.
+//! Spec: "Column Projection"; Appendix A "Parquet", and Parquet's rules for legacy lists.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
+use parquet::basic::{ConvertedType, Repetition};
+use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor, Type as ParquetType, TypePtr};
+
+use super::arrow_types::{arrow_field, arrow_type, map_entries, struct_fields};
+use super::assemble::{Assembly, Member};
+use super::leaf;
+use crate::error::{Error, ErrorKind, Result};
+use crate::spec::{ListType, MapType, NestedField, Schema, StructType, Type};
+
+/// What to decode of one file, and what becomes of it.
+#[derive(Debug)]
+pub(super) struct Projection {
+    /// The file's schema, cut down to what is decoded, with leaves typed as the decoder should
+    /// see them.
+    pub(super) schema: SchemaDescPtr,
+    /// For each leaf of `schema`, its index among the leaves of the file.
+    pub(super) leaves: Vec<usize>,
+    /// The columns of a batch.
+    pub(super) columns: Vec<Column>,
+    /// The schema of a batch.
+    pub(super) output: SchemaRef,
+}
+
+/// A column of a batch.
+#[derive(Debug)]
+pub(super) struct Column {
+    /// Its Iceberg name.
+    pub(super) name: String,
+    /// Where it comes from.
+    pub(super) member: Member,
+}
+
+/// The fields with these ids, in this order.
+///
+/// # Errors
+/// `InvalidArgument` for an id that is no top-level field of the schema.
+pub(super) fn wanted_fields(schema: &Schema, field_ids: &[i32]) -> Result<Vec<Arc<NestedField>>> {
+    field_ids
+        .iter()
+        .map(|id| {
+            schema.fields().field_by_id(*id).cloned().ok_or_else(|| {
+                Error::new(
+                    ErrorKind::InvalidArgument,
+                    format!(
+                        "schema {} has no top-level field with id {id}",
+                        schema.schema_id()
+                    ),
+                )
+            })
+        })
+        .collect()
+}
+
+/// The schema of the batches of these fields.
+pub(super) fn output_schema(wanted: &[Arc<NestedField>]) -> SchemaRef {
+    Arc::new(ArrowSchema::new(
+        wanted
+            .iter()
+            .map(|field| arrow_field(field))
+            .collect::<Vec<_>>(),
+    ))
+}
+
+impl Projection {
+    /// Finds the wanted fields in a file's schema.
+    ///
+    /// # Errors
+    /// Without the file's name. `NotSupported` for a file without field ids, and for a missing
+    /// field with a default; `TypeMismatch` where the file's type cannot be read as the field's;
+    /// `Corrupt` for ids that contradict the schema.
+    pub(super) fn new(
+        wanted: &[Arc<NestedField>],
+        output: SchemaRef,
+        stored: &SchemaDescriptor,
+    ) -> Result<Self> {
+        let root = stored.root_schema();
+        if !wanted.is_empty() && !root.get_fields().is_empty() && !has_field_ids(root) {
+            return Err(Error::not_supported(
+                "the file has no field ids, and name mapping is not supported yet",
+            )
+            .with_hint(
+                "Rewrite the file with a writer that stores Iceberg field ids in Parquet files.",
+            ));
+        }
+        let mut pruner = Pruner { leaves: Vec::new() };
+        let (fields, members) = pruner.members(wanted, root, 0, &mut Vec::new())?;
+        let schema = ParquetType::group_type_builder(root.name())
+            .with_fields(fields)
+            .build()
+            .map_err(|error| Error::new(ErrorKind::Corrupt, format!("Parquet schema: {error}")))?;
+        Ok(Self {
+            schema: Arc::new(SchemaDescriptor::new(Arc::new(schema))),
+            leaves: pruner.leaves,
+            columns: wanted
+                .iter()
+                .zip(members)
+                .map(|(field, member)| Column {
+                    name: field.name.clone(),
+                    member,
+                })
+                .collect(),
+            output,
+        })
+    }
+}
+
+/// Whether any field below has an id.
+fn has_field_ids(group: &ParquetType) -> bool {
+    group
+        .get_fields()
+        .iter()
+        .any(|field| field.get_basic_info().has_id() || (field.is_group() && has_field_ids(field)))
+}
+
+/// The number of leaves of a field.
+fn count_leaves(stored: &ParquetType) -> usize {
+    match stored {
+        ParquetType::PrimitiveType { .. } => 1,
+        ParquetType::GroupType { fields, .. } => {
+            fields.iter().map(|field| count_leaves(field)).sum()
+        }
+    }
+}
+
+/// Builds the cut-down schema; its leaves come out in the order they are appended in.
+struct Pruner {
+    leaves: Vec<usize>,
+}
+
+/// The names down to a field, for messages.
+type Path = Vec<String>;
+
+/// The shape of a list in Parquet, after its rules for legacy files.
+enum ListShape<'a> {
+    /// The list field itself repeats; elements are required.
+    Bare,
+    /// A list of two levels: the repeated field is the element.
+    Two { repeated: &'a TypePtr },
+    /// A list of three levels: the repeated group holds the element.
+    Three { element: &'a TypePtr },
+}
+
+impl Pruner {
+    /// Finds fields among those of a group by id: the found ones cut down, and for each wanted
+    /// one what becomes of it.
+    fn members(
+        &mut self,
+        wanted: &[Arc<NestedField>],
+        group: &ParquetType,
+        first_leaf: usize,
+        path: &mut Path,
+    ) -> Result<(Vec<TypePtr>, Vec<Member>)> {
+        let stored = fields_by_id(group, first_leaf);
+        let mut found = Vec::new();
+        let mut members = Vec::with_capacity(wanted.len());
+        for field in wanted {
+            path.push(field.name.clone());
+            let member = match stored.get(&field.id) {
+                Some((_, _, true)) => {
+                    return Err(Error::new(
+                        ErrorKind::Corrupt,
+                        format!(
+                            "field id {} of column \"{}\" is there twice",
+                            field.id,
+                            path.join(".")
+                        ),
+                    ));
+                }
+                Some((stored, leaf, false)) => {
+                    let (pruned, assembly) = self.field(field, stored, *leaf, path)?;
+                    found.push(pruned);
+                    Member {
+                        decoded: Some(found.len() - 1),
+                        assembly,
+                    }
+                }
+                None => missing(field, path)?,
+            };
+            path.pop();
+            members.push(member);
+        }
+        Ok((found, members))
+    }
+
+    fn field(
+        &mut self,
+        wanted: &NestedField,
+        stored: &TypePtr,
+        first_leaf: usize,
+        path: &mut Path,
+    ) -> Result<(TypePtr, Assembly)> {
+        match &wanted.field_type {
+            Type::Primitive(primitive) => {
+                let planned = if leaf::repetition(stored) == Repetition::REPEATED {
+                    None
+                } else {
+                    leaf::plan(primitive, stored)
+                };
+                let Some((decoded, conversion)) = planned else {
+                    return Err(mismatch(wanted, stored, path));
+                };
+                self.leaves.push(first_leaf);
+                Ok((decoded, Assembly::Leaf(conversion)))
+            }
+            Type::Struct(members) => {
+                if !is_plain_group(stored) || leaf::repetition(stored) == Repetition::REPEATED {
+                    return Err(mismatch(wanted, stored, path));
+                }
+                self.structure(members, stored, first_leaf, path)
+            }
+            Type::List(list) => self.list(wanted, list, stored, first_leaf, path),
+            Type::Map(map) => self.map(wanted, map, stored, first_leaf, path),
+            Type::Variant => Err(Error::not_supported(format!(
+                "column \"{}\": type variant is not supported yet",
+                path.join(".")
+            ))),
+        }
+    }
+
+    /// A group as a struct; keeps its repetition.
+    fn structure(
+        &mut self,
+        members: &StructType,
+        stored: &TypePtr,
+        first_leaf: usize,
+        path: &mut Path,
+    ) -> Result<(TypePtr, Assembly)> {
+        let (mut found, planned) = self.members(members.fields(), stored, first_leaf, path)?;
+        if found.is_empty() {
+            // Some leaf must tell which structs are null.
+            found.push(self.witness(stored, first_leaf, path)?);
+        }
+        let pruned = group(stored.name(), leaf::repetition(stored), None, found)?;
+        let assembly = Assembly::Struct {
+            fields: struct_fields(members),
+            members: planned,
+        };
+        Ok((pruned, assembly))
+    }
+
+    /// The cheapest field of a group that shows where the group is null.
+    fn witness(&mut self, stored: &ParquetType, first_leaf: usize, path: &Path) -> Result<TypePtr> {
+        let mut leaf = first_leaf;
+        let mut candidates = Vec::new();
+        for field in stored.get_fields() {
+            candidates.push((leaf, field));
+            leaf += count_leaves(field);
+        }
+        let single = |field: &TypePtr| {
+            field.is_primitive() && leaf::repetition(field) != Repetition::REPEATED
+        };
+        let chosen = candidates
+            .iter()
+            .find(|(_, field)| single(field))
+            .or_else(|| candidates.first());
+        let Some((leaf, field)) = chosen else {
+            return Err(Error::new(
+                ErrorKind::Corrupt,
+                format!("column \"{}\" is a group without fields", path.join(".")),
+            ));
+        };
+        if single(field)
+            && let Some(plain) = leaf::plain(field)
+        {
+            self.leaves.push(*leaf);
+            return Ok(plain);
+        }
+        if is_plain_group(field) && leaf::repetition(field) != Repetition::REPEATED {
+            let inner = self.witness(field, *leaf, path)?;
+            return group(field.name(), leaf::repetition(field), None, vec![inner]);
+        }
+        self.leaves.extend(*leaf..*leaf + count_leaves(field));
+        Ok(Arc::clone(field))
+    }
+
+    fn list(
+        &mut self,
+        wanted: &NestedField,
+        list: &ListType,
+        stored: &TypePtr,
+        first_leaf: usize,
+        path: &mut Path,
+    ) -> Result<(TypePtr, Assembly)> {
+        let Some(shape) = list_shape(stored) else {
+            return Err(mismatch(wanted, stored, path));
+        };
+        path.push("element".to_owned());
+        let (pruned, element) = match shape {
+            ListShape::Bare => self.repeated(&list.element, stored, first_leaf, path)?,
+            ListShape::Two { repeated } => {
+                check_id(repeated, &list.element, path)?;
+                let (pruned, element) = self.repeated(&list.element, repeated, first_leaf, path)?;
+                // Under this name a group with one field is still the element itself.
+                let pruned = if pruned.is_group() {
+                    let fields = pruned.get_fields().to_vec();
+                    group("array", Repetition::REPEATED, None, fields)?
+                } else {
+                    pruned
+                };
+                (annotated(stored, ConvertedType::LIST, pruned)?, element)
+            }
+            ListShape::Three { element } => {
+                check_id(element, &list.element, path)?;
+                let (pruned, assembly) = self.field(&list.element, element, first_leaf, path)?;
+                let repeated = group("list", Repetition::REPEATED, None, vec![pruned])?;
+                (annotated(stored, ConvertedType::LIST, repeated)?, assembly)
+            }
+        };
+        path.pop();
+        let assembly = Assembly::List {
+            element_field: arrow_field(&list.element),
+            element: Box::new(element),
+        };
+        Ok((pruned, assembly))
+    }
+
+    /// A repeated field as the element of a list.
+    fn repeated(
+        &mut self,
+        element: &NestedField,
+        repeated: &TypePtr,
+        first_leaf: usize,
+        path: &mut Path,
+    ) -> Result<(TypePtr, Assembly)> {
+        match &element.field_type {
+            Type::Primitive(primitive) => {
+                let Some((decoded, conversion)) = leaf::plan(primitive, repeated) else {
+                    return Err(mismatch(element, repeated, path));
+                };
+                self.leaves.push(first_leaf);
+                Ok((decoded, Assembly::Leaf(conversion)))
+            }
+            Type::Struct(members) if is_plain_group(repeated) => {
+                self.structure(members, repeated, first_leaf, path)
+            }
+            _ => Err(mismatch(element, repeated, path)),
+        }
+    }
+
+    fn map(
+        &mut self,
+        wanted: &NestedField,
+        map: &MapType,
+        stored: &TypePtr,
+        first_leaf: usize,
+        path: &mut Path,
+    ) -> Result<(TypePtr, Assembly)> {
+        let entries = match stored.get_basic_info().converted_type() {
+            ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE
+                if stored.is_group() && leaf::repetition(stored) != Repetition::REPEATED =>
+            {
+                stored.get_fields()
+            }
+            _ => return Err(mismatch(wanted, stored, path)),
+        };
+        let [entry] = entries else {
+            return Err(mismatch(wanted, stored, path));
+        };
+        let (true, Repetition::REPEATED) = (entry.is_group(), leaf::repetition(entry)) else {
+            return Err(mismatch(wanted, stored, path));
+        };
+        let [stored_key, stored_value] = entry.get_fields() else {
+            return Err(mismatch(wanted, stored, path));
+        };
+        path.push("key".to_owned());
+        check_id(stored_key, &map.key, path)?;
+        let (pruned_key, key) = self.field(&map.key, stored_key, first_leaf, path)?;
+        path.pop();
+        path.push("value".to_owned());
+        check_id(stored_value, &map.value, path)?;
+        let value_leaf = first_leaf + count_leaves(stored_key);
+        let (pruned_value, value) = self.field(&map.value, stored_value, value_leaf, path)?;
+        path.pop();
+        let entry = group(
+            "key_value",
+            Repetition::REPEATED,
+            None,
+            vec![pruned_key, pruned_value],
+        )?;
+        let assembly = Assembly::Map {
+            entries_field: map_entries(map),
+            key: Box::new(key),
+            value: Box::new(value),
+        };
+        Ok((annotated(stored, ConvertedType::MAP, entry)?, assembly))
+    }
+}
+
+/// A field of a group: itself, the index of its first leaf, and whether its id is there twice.
+type Stored<'a> = (&'a TypePtr, usize, bool);
+
+/// The fields of a group by their ids.
+fn fields_by_id(group: &ParquetType, first_leaf: usize) -> HashMap<i32, Stored<'_>> {
+    let mut leaf = first_leaf;
+    let mut fields: HashMap<i32, Stored<'_>> = HashMap::new();
+    for field in group.get_fields() {
+        let info = field.get_basic_info();
+        if info.has_id() {
+            fields
+                .entry(info.id())
+                .and_modify(|(_, _, twice)| *twice = true)
+                .or_insert((field, leaf, false));
+        }
+        leaf += count_leaves(field);
+    }
+    fields
+}
+
+/// What stands for a field that the file does not have.
+fn missing(field: &NestedField, path: &Path) -> Result<Member> {
+    if field
+        .initial_default
+        .as_ref()
+        .is_some_and(|default| !default.is_null())
+    {
+        return Err(Error::not_supported(format!(
+            "column \"{}\": default values of columns that a file lacks are not supported yet",
+            path.join(".")
+        )));
+    }
+    Ok(Member {
+        decoded: None,
+        assembly: Assembly::Missing(arrow_type(&field.field_type)),
+    })
+}
+
+/// A list's element and a map's key and value have their place; an id must not contradict it.
+fn check_id(stored: &ParquetType, wanted: &NestedField, path: &Path) -> Result<()> {
+    let info = stored.get_basic_info();
+    if info.has_id() && info.id() != wanted.id {
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            format!(
+                "column \"{}\" has field id {}, but the schema says {}",
+                path.join("."),
+                info.id(),
+                wanted.id
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// A group that is neither a list nor a map.
+fn is_plain_group(stored: &ParquetType) -> bool {
+    stored.is_group()
+        && !matches!(
+            stored.get_basic_info().converted_type(),
+            ConvertedType::LIST | ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE
+        )
+}
+
+/// The shape of a list; `None` for what is no list.
+fn list_shape(stored: &TypePtr) -> Option<ListShape<'_>> {
+    if leaf::repetition(stored) == Repetition::REPEATED {
+        let bare = stored.is_primitive() || is_plain_group(stored);
+        return bare.then_some(ListShape::Bare);
+    }
+    if !stored.is_group() || stored.get_basic_info().converted_type() != ConvertedType::LIST {
+        return None;
+    }
+    let [repeated] = stored.get_fields() else {
+        return None;
+    };
+    if leaf::repetition(repeated) != Repetition::REPEATED {
+        return None;
+    }
+    let element = match &**repeated {
+        ParquetType::PrimitiveType { .. } => return Some(ListShape::Two { repeated }),
+        ParquetType::GroupType { fields, .. } => match fields.as_slice() {
+            [element] => element,
+            _ => return Some(ListShape::Two { repeated }),
+        },
+    };
+    let named_as_element =
+        repeated.name() == "array" || repeated.name() == format!("{}_tuple", stored.name());
+    let nested = repeated.get_basic_info().converted_type() == ConvertedType::LIST
+        || leaf::repetition(element) == Repetition::REPEATED;
+    if named_as_element && !nested {
+        Some(ListShape::Two { repeated })
+    } else {
+        Some(ListShape::Three { element })
+    }
+}
+
+/// A list or map around its one repeated field.
+fn annotated(stored: &ParquetType, annotation: ConvertedType, inner: TypePtr) -> Result<TypePtr> {
+    group(
+        stored.name(),
+        leaf::repetition(stored),
+        Some(annotation),
+        vec![inner],
+    )
+}
+
+fn group(
+    name: &str,
+    repetition: Repetition,
+    annotation: Option<ConvertedType>,
+    fields: Vec<TypePtr>,
+) -> Result<TypePtr> {
+    ParquetType::group_type_builder(name)
+        .with_repetition(repetition)
+        .with_converted_type(annotation.unwrap_or(ConvertedType::NONE))
+        .with_fields(fields)
+        .build()
+        .map(Arc::new)
+        .map_err(|error| Error::new(ErrorKind::Corrupt, format!("Parquet schema: {error}")))
+}
+
+fn mismatch(wanted: &NestedField, stored: &ParquetType, path: &Path) -> Error {
+    Error::new(
+        ErrorKind::TypeMismatch,
+        format!(
+            "column \"{}\" is {} in the file, which cannot be read as {}",
+            path.join("."),
+            leaf::describe(stored),
+            describe(&wanted.field_type),
+        ),
+    )
+}
+
+/// An Iceberg type as the spec writes it; of nested types only the kind.
+fn describe(field_type: &Type) -> String {
+    use crate::spec::PrimitiveType as P;
+    match field_type {
+        Type::Struct(_) => "struct".to_owned(),
+        Type::List(_) => "list".to_owned(),
+        Type::Map(_) => "map".to_owned(),
+        Type::Variant => "variant".to_owned(),
+        Type::Primitive(primitive) => match primitive {
+            P::Boolean => "boolean".to_owned(),
+            P::Int => "int".to_owned(),
+            P::Long => "long".to_owned(),
+            P::Float => "float".to_owned(),
+            P::Double => "double".to_owned(),
+            P::Decimal { precision, scale } => format!("decimal({precision}, {scale})"),
+            P::Date => "date".to_owned(),
+            P::Time => "time".to_owned(),
+            P::Timestamp => "timestamp".to_owned(),
+            P::Timestamptz => "timestamptz".to_owned(),
+            P::TimestampNs => "timestamp_ns".to_owned(),
+            P::TimestamptzNs => "timestamptz_ns".to_owned(),
+            P::String => "string".to_owned(),
+            P::Uuid => "uuid".to_owned(),
+            P::Fixed(length) => format!("fixed[{length}]"),
+            P::Binary => "binary".to_owned(),
+            P::Unknown => "unknown".to_owned(),
+            P::Geometry { .. } => "geometry".to_owned(),
+            P::Geography { .. } => "geography".to_owned(),
+        },
+    }
+}

@@ -1,0 +1,291 @@
+//! The work of a read: one task opens files and fetches row groups ahead, as far as memory
+//! allows; several decode. Nothing in the spec.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::{JoinError, JoinHandle, JoinSet};
+
+use super::ReadRequest;
+use super::channel::BatchSender;
+use super::decode::{BATCH_BYTES, ColumnChunks, RowGroupDecoder};
+use super::metrics::ReadMetrics;
+use super::panics;
+use super::parquet_file::{ParquetFile, RowGroup, Source};
+use super::projection::{output_schema, wanted_fields};
+use super::size;
+use crate::error::{Error, ErrorKind, Result};
+use crate::plan::{FileFormat, FileScanTask};
+use crate::spec::NestedField;
+
+/// How many files may be opened, and how many row groups fetched, ahead of the decoders, however
+/// little memory they need. A read begins with fewer and grows as rows are used, so that one that
+/// ends early has not fetched much for nothing.
+const MAX_AHEAD: usize = 32;
+/// Memory is counted in steps of this many bytes, so that any budget fits a semaphore.
+const STEP: u64 = 1024;
+
+/// What a read's user makes of a batch.
+pub(super) type Convert<T> = Arc<dyn Fn(RecordBatch) -> Result<T> + Send + Sync>;
+
+/// A row group on its way from storage.
+struct Unit {
+    file: Arc<ParquetFile>,
+    row_group: usize,
+    chunks: Spawned<ColumnChunks>,
+    _memory: OwnedSemaphorePermit,
+}
+
+/// A task that ends when nobody waits for it any more.
+struct Spawned<T>(JoinHandle<Result<T>>);
+
+/// What all decoders of a read share.
+struct Shared<T> {
+    units: Mutex<mpsc::Receiver<Unit>>,
+    ahead: Ahead,
+    metrics: Arc<ReadMetrics>,
+    convert: Convert<T>,
+    sender: BatchSender<T>,
+}
+
+/// How far the fetcher may be ahead, in row groups.
+struct Ahead {
+    free: Semaphore,
+    total: AtomicUsize,
+}
+
+/// Reads everything that was asked for.
+pub(super) async fn run<T: Send + 'static>(
+    request: ReadRequest,
+    convert: Convert<T>,
+    sender: BatchSender<T>,
+) {
+    if let Err(error) = work(request, convert, sender.clone()).await {
+        sender.fail(error);
+    }
+}
+
+async fn work<T: Send + 'static>(
+    request: ReadRequest,
+    convert: Convert<T>,
+    sender: BatchSender<T>,
+) -> Result<()> {
+    let threads = request.threads.max(1);
+    let (units, waiting) = mpsc::channel(MAX_AHEAD);
+    let shared = Arc::new(Shared {
+        units: Mutex::new(waiting),
+        ahead: Ahead {
+            free: Semaphore::new(threads + 1),
+            total: AtomicUsize::new(threads + 1),
+        },
+        metrics: Arc::clone(&request.metrics),
+        convert,
+        sender,
+    });
+    // Dropping the set, on the first error or when the read is cancelled, aborts all of it.
+    let mut tasks = JoinSet::new();
+    tasks.spawn(fetch_all(request, Arc::clone(&shared), units));
+    for _ in 0..threads {
+        tasks.spawn(decode_all(Arc::clone(&shared)));
+    }
+    while let Some(ended) = tasks.join_next().await {
+        ended.map_err(broken)??;
+    }
+    Ok(())
+}
+
+/// Opens the files one after the other, some ahead, and begins to fetch their row groups in order.
+async fn fetch_all<T>(
+    request: ReadRequest,
+    shared: Arc<Shared<T>>,
+    units: mpsc::Sender<Unit>,
+) -> Result<()> {
+    let wanted: Arc<[Arc<NestedField>]> =
+        wanted_fields(&request.schema, &request.field_ids)?.into();
+    let output = output_schema(&wanted);
+    let source = Source {
+        files: Arc::clone(&request.files),
+        metrics: Arc::clone(&request.metrics),
+    };
+    let budget = steps(unit_memory(request.memory) as u64).max(1);
+    let memory = Arc::new(Semaphore::new(budget as usize));
+    let mut tasks = request.tasks.into_iter();
+    let mut opening = VecDeque::new();
+    let mut open_ahead = request.threads.max(1);
+    loop {
+        while opening.len() < open_ahead
+            && let Some(task) = tasks.next()
+        {
+            opening.push_back(open(source.clone(), task, Arc::clone(&wanted), &output));
+        }
+        let Some(file) = opening.pop_front() else {
+            return Ok(());
+        };
+        open_ahead = (open_ahead * 2).min(MAX_AHEAD);
+        let file = Arc::new(file.result().await?);
+        for (index, row_group) in file.row_groups.iter().enumerate() {
+            if row_group.rows == 0 {
+                continue;
+            }
+            shared.ahead.take().await?;
+            // A row group larger than the budget waits for all of it, and is then alone.
+            let steps = steps(memory_of(row_group)).clamp(1, budget);
+            let permit = Arc::clone(&memory)
+                .acquire_many_owned(steps)
+                .await
+                .map_err(|_| stopped())?;
+            let unit = Unit {
+                chunks: fetch(source.clone(), Arc::clone(&file), index),
+                file: Arc::clone(&file),
+                row_group: index,
+                _memory: permit,
+            };
+            if units.send(unit).await.is_err() {
+                // Nobody decodes any more.
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn open(
+    source: Source,
+    task: FileScanTask,
+    wanted: Arc<[Arc<NestedField>]>,
+    output: &SchemaRef,
+) -> Spawned<ParquetFile> {
+    let output = Arc::clone(output);
+    Spawned(tokio::spawn(async move {
+        match task.format {
+            FileFormat::Parquet => source.open(&task, &wanted, &output).await,
+            other => Err(Error::not_supported(format!(
+                "file \"{}\": data files of format {other:?} are not supported yet",
+                task.path
+            ))),
+        }
+    }))
+}
+
+fn fetch(source: Source, file: Arc<ParquetFile>, row_group: usize) -> Spawned<ColumnChunks> {
+    Spawned(tokio::spawn(async move {
+        source.fetch_row_group(&file, row_group).await
+    }))
+}
+
+/// Decodes row groups until there are no more, or nobody wants them.
+async fn decode_all<T: Send + 'static>(shared: Arc<Shared<T>>) -> Result<()> {
+    loop {
+        let unit = shared.units.lock().await.recv().await;
+        let Some(unit) = unit else {
+            return Ok(());
+        };
+        if !decode(&shared, unit).await? {
+            return Ok(());
+        }
+        shared.ahead.give_back();
+    }
+}
+
+/// Decodes one row group; false when nobody wants more.
+async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<bool> {
+    let chunks = unit.chunks.result().await?;
+    ReadMetrics::add(&shared.metrics.row_groups_read, 1);
+    let mut decoder = RowGroupDecoder::new(Arc::clone(&unit.file), unit.row_group, chunks)?;
+    loop {
+        let started = Instant::now();
+        let Some(batch) = decoder.next()? else {
+            return Ok(true);
+        };
+        let pieces = size::split(batch, BATCH_BYTES);
+        ReadMetrics::add_time(&shared.metrics.decode_nanoseconds, started.elapsed());
+        for (piece, bytes) in pieces {
+            if shared.sender.is_closed() {
+                return Ok(false);
+            }
+            let rows = piece.num_rows() as u64;
+            let converted = panics::caught("a batch", || (shared.convert)(piece))
+                .map_err(|error| error.in_file(&unit.file.path))?;
+            ReadMetrics::add(&shared.metrics.rows_read, rows);
+            if shared.sender.send(converted, bytes).await.is_err() {
+                return Ok(false);
+            }
+            // A decoder must not keep fetches and cancellation from this thread.
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// The part of a memory budget that fetched row groups may use; the rest is for batches.
+fn unit_memory(memory: usize) -> usize {
+    memory - batch_memory(memory)
+}
+
+/// The part of a memory budget that batches may use while they wait.
+pub(super) fn batch_memory(memory: usize) -> usize {
+    memory / 4
+}
+
+/// How much memory a row group uses while it waits and is decoded: its stored bytes, and of its
+/// decoded ones a batch and a page of every column.
+fn memory_of(row_group: &RowGroup) -> u64 {
+    const PAGE: u64 = 1 << 20;
+    let pages = PAGE.saturating_mul(row_group.chunks.len() as u64);
+    let decoded = row_group
+        .decoded_bytes
+        .min(pages.saturating_add(BATCH_BYTES as u64));
+    row_group.stored_bytes.saturating_add(decoded)
+}
+
+fn steps(bytes: u64) -> u32 {
+    u32::try_from(bytes.div_ceil(STEP)).unwrap_or(u32::MAX)
+}
+
+fn stopped() -> Error {
+    Error::new(ErrorKind::Internal, "the read has been stopped")
+}
+
+fn broken(error: JoinError) -> Error {
+    let reason = match error.try_into_panic() {
+        Ok(panic) => panics::message(&*panic).to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Error::new(
+        ErrorKind::Internal,
+        format!("a reading task failed: {reason}"),
+    )
+}
+
+impl<T> Spawned<T> {
+    async fn result(mut self) -> Result<T> {
+        (&mut self.0).await.map_err(broken)?
+    }
+}
+
+impl<T> Drop for Spawned<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Ahead {
+    /// Waits until one more row group may be fetched.
+    async fn take(&self) -> Result<()> {
+        self.free.acquire().await.map_err(|_| stopped())?.forget();
+        Ok(())
+    }
+
+    /// A row group is done: another may be fetched, and one more while there are few.
+    fn give_back(&self) {
+        let grown = self
+            .total
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |total| {
+                (total < MAX_AHEAD).then_some(total + 1)
+            });
+        self.free.add_permits(if grown.is_ok() { 2 } else { 1 });
+    }
+}
