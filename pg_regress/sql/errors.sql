@@ -2,11 +2,16 @@
 \set SHOW_CONTEXT never
 \set fixtures `echo "$ICEBERG_FDW_FIXTURES"`
 \set scratch `echo "$ICEBERG_FDW_SCRATCH"`
+\set warehouse :fixtures '/warehouse'
 CREATE SCHEMA errors;
 CREATE SERVER errors_lake FOREIGN DATA WRAPPER iceberg_fdw OPTIONS (warehouse :'fixtures');
 SELECT set_config('errors.fixtures', :'fixtures', false) IS NOT NULL AND
        set_config('errors.scratch', :'scratch' || '/errors', false) IS NOT NULL AS set;
 
+CREATE FUNCTION errors.anywhere(text) RETURNS text LANGUAGE sql AS $$
+    SELECT replace(replace($1, current_setting('errors.scratch'), '<scratch>'),
+                   current_setting('errors.fixtures'), '<fixtures>')
+$$;
 -- Runs a statement and shows its error without the directories of this run.
 CREATE FUNCTION errors.of(statement text) RETURNS TABLE (code text, message text, detail text, hint text)
 LANGUAGE plpgsql AS $$
@@ -15,9 +20,9 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
         detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    message := replace(message, current_setting('errors.scratch'), '<scratch>');
-    detail := replace(detail, current_setting('errors.scratch'), '<scratch>');
-    hint := replace(hint, current_setting('errors.scratch'), '<scratch>');
+    message := errors.anywhere(message);
+    detail := errors.anywhere(detail);
+    hint := errors.anywhere(hint);
     RETURN NEXT;
 END
 $$;
@@ -80,8 +85,49 @@ SELECT * FROM errors.of($$SELECT iceberg.attach('errors.t', 'errors_lake', 'file
 SELECT * FROM errors.of($$SELECT iceberg.attach('errors.t', 'errors_lake', 's3://bucket/x')$$);
 SELECT * FROM errors.of($$SELECT iceberg.attach('errors.t', 'errors_lake', 'x')$$);
 
+-- Foreign tables that do not fit their Iceberg table: known when a query needs the column.
+ALTER SERVER errors_lake OPTIONS (SET warehouse :'warehouse');
+CREATE FOREIGN TABLE errors.gone (id bigint) SERVER errors_lake OPTIONS (namespace 'shop', table_name 'gone');
+CREATE FOREIGN TABLE errors.orders (
+    id bigint,
+    amount real,
+    "Status" text,
+    nothing text,
+    other text OPTIONS (column_name 'nothing'),
+    number int OPTIONS (field_id '99')
+) SERVER errors_lake OPTIONS (namespace 'shop', table_name 'orders', allow_moved_paths 'true');
+SELECT * FROM errors.of('SELECT id FROM errors.gone');
+SELECT count(id) FROM errors.orders;
+SELECT * FROM errors.of('SELECT amount FROM errors.orders');
+SELECT * FROM errors.of('SELECT "Status" FROM errors.orders');
+SELECT * FROM errors.of('SELECT nothing FROM errors.orders');
+SELECT * FROM errors.of('SELECT other FROM errors.orders');
+SELECT * FROM errors.of('SELECT number FROM errors.orders');
+-- What a moved table's metadata names is out of reach unless it may have been moved.
+ALTER FOREIGN TABLE errors.orders OPTIONS (SET allow_moved_paths 'false');
+SELECT code, regexp_replace(message, 'snap-[-0-9a-f]*', 'snap-...') AS message, hint
+FROM errors.of('SELECT id FROM errors.orders');
+-- A namespace without a warehouse.
+ALTER SERVER errors_lake OPTIONS (DROP warehouse);
+SELECT * FROM errors.of('SELECT id FROM errors.orders');
+ALTER SERVER errors_lake OPTIONS (ADD warehouse :'warehouse');
+-- The tables are read-only.
+CREATE FOREIGN TABLE errors.fitting (id bigint, status text) SERVER errors_lake
+    OPTIONS (namespace 'shop', table_name 'orders', allow_moved_paths 'true');
+SELECT code FROM errors.of('INSERT INTO errors.fitting (id) VALUES (1)');
+SELECT code FROM errors.of('UPDATE errors.fitting SET id = 1');
+SELECT code FROM errors.of('DELETE FROM errors.fitting');
+-- Local files are for those who may read them, whoever made the table.
+CREATE ROLE errors_reader;
+GRANT USAGE ON SCHEMA errors TO errors_reader;
+GRANT SELECT ON errors.orders TO errors_reader;
+SET ROLE errors_reader;
+SELECT * FROM errors.of('SELECT id FROM errors.orders');
+RESET ROLE;
+
 \x off
 \! chmod 700 "$ICEBERG_FDW_SCRATCH/errors/closed" && rm -rf "$ICEBERG_FDW_SCRATCH/errors"
 SET client_min_messages = warning;
 DROP SCHEMA errors CASCADE;
 DROP SERVER errors_lake;
+DROP ROLE errors_reader;
