@@ -99,6 +99,7 @@ $$;
 \set long_name `printf 'n%.0s' $(seq 1 70)`
 \! rm -rf "$ICEBERG_FDW_SCRATCH/import"
 \! mkdir -p "$ICEBERG_FDW_SCRATCH/import/odd/no_table/data" "$ICEBERG_FDW_SCRATCH/import/hive.db/sales/metadata"
+\! mkdir -p "$ICEBERG_FDW_SCRATCH/import/v3/types/metadata" "$ICEBERG_FDW_SCRATCH/import/v3/bare/metadata"
 \! touch "$ICEBERG_FDW_SCRATCH/import/odd/a_file"
 \! cd "$ICEBERG_FDW_SCRATCH/import/odd" && for table in columns wide broken newer empty "Mixed \"Case\" 'quoted'" "$(printf 't%.0s' $(seq 1 70))"; do mkdir -p "$table/metadata"; done
 \pset format unaligned
@@ -128,6 +129,23 @@ SELECT imported.metadata('long', imported.field(1, 'a'));
 \set file :scratch '/import/hive.db/sales/metadata/v1.metadata.json'
 \o :file
 SELECT imported.metadata('sales', imported.field(1, 'a'));
+\set file :scratch '/import/v3/bare/metadata/v1.metadata.json'
+\o :file
+SELECT imported.metadata('bare', '');
+\set file :scratch '/import/v3/types/metadata/v1.metadata.json'
+\o :file
+SELECT replace(replace(imported.metadata('types', string_agg(imported.field(n::int, 'c' || n, type), ',')),
+    '"format-version": 2', '"format-version": 3, "next-row-id": 0'), '"required": true', '"required": false')
+FROM unnest(ARRAY['"timestamp_ns"', '"timestamptz_ns"', '"unknown"', '"variant"', '"geometry"', '"geometry(srid:3857)"',
+    '"geography"', '"geography(OGC:CRS84, karney)"', '"fixed[3]"', '"decimal(38,38)"',
+    '{"type": "list", "element-id": 101, "element-required": false, "element": "variant"}',
+    '{"type": "list", "element-id": 102, "element-required": false, "element": "timestamp_ns"}',
+    '{"type": "list", "element-id": 103, "element-required": true, "element": "unknown"}',
+    '{"type": "list", "element-id": 104, "element-required": true, "element": {"type": "list", "element-id": 105, "element-required": true, "element": "int"}}',
+    '{"type": "list", "element-id": 106, "element-required": true, "element": {"type": "struct", "fields": []}}',
+    '{"type": "map", "key-id": 107, "key": "int", "value-id": 108, "value-required": false, "value": "string"}',
+    '{"type": "struct", "fields": [{"id": 109, "name": "x", "required": false, "type": "string"}]}'])
+    WITH ORDINALITY AS types(type, n);
 \o
 \pset format aligned
 \pset tuples_only off
@@ -148,6 +166,12 @@ DROP FOREIGN TABLE imported."Mixed ""Case"" 'quoted'";
 IMPORT FOREIGN SCHEMA "hive.db" FROM SERVER import_lake INTO imported;
 SELECT * FROM imported.tables();
 DROP FOREIGN TABLE imported.sales;
+
+-- Types of format version 3, and a table without columns.
+IMPORT FOREIGN SCHEMA v3 FROM SERVER import_lake INTO imported OPTIONS (import_collate 'C');
+SELECT * FROM imported.columns_of('imported.types');
+SELECT * FROM imported.columns_of('imported.bare');
+DROP FOREIGN TABLE imported.types, imported.bare;
 
 -- standard_conforming_strings does not matter.
 SET standard_conforming_strings = off;
@@ -177,6 +201,10 @@ SELECT iceberg.attach(NULL, 'import_lake', :'orders');
 SELECT iceberg.attach('imported.p', NULL, :'orders');
 SELECT iceberg.attach('imported.p', 'import_lake', NULL);
 SELECT iceberg.attach('imported.p', 'no_server', :'orders');
+CREATE FOREIGN DATA WRAPPER import_other;
+CREATE SERVER import_other FOREIGN DATA WRAPPER import_other;
+SELECT iceberg.attach('imported.p', 'import_other', :'orders');
+DROP FOREIGN DATA WRAPPER import_other CASCADE;
 SELECT iceberg.attach('no_schema.p', 'import_lake', :'orders');
 SELECT iceberg.attach('imported.p', 'import_lake', 'shop/orders');
 SELECT iceberg.attach('imported.p', 'import_lake', :'orders', metadata_table_uuid => 'x');
@@ -187,7 +215,6 @@ SELECT iceberg.attach('imported.p', 'import_lake', :'orders', import_collate => 
 CREATE ROLE import_reader;
 GRANT USAGE ON FOREIGN SERVER import_lake TO import_reader;
 GRANT ALL ON SCHEMA imported TO import_reader;
-GRANT USAGE ON SCHEMA iceberg TO import_reader;
 SET ROLE import_reader;
 IMPORT FOREIGN SCHEMA odd LIMIT TO (columns) FROM SERVER import_lake INTO imported;
 SELECT iceberg.attach('imported.r', 'import_lake', :'orders');
@@ -204,6 +231,5 @@ RESET ROLE;
 SET client_min_messages = warning;
 DROP SCHEMA imported CASCADE;
 DROP SERVER import_lake;
-REVOKE USAGE ON SCHEMA iceberg FROM import_reader;
 DROP ROLE import_reader;
 \! rm -rf "$ICEBERG_FDW_SCRATCH/import"
