@@ -314,7 +314,7 @@ pub const OPTIONS: &[OptionRow] = &[
         "import_collate",
         &[Place::Import],
         Kind::Text,
-        "The collation that text columns are declared with; with `C` ranges on text can skip files",
+        "The collation that text columns are declared with, such as `C`",
     ),
 ];
 
