@@ -118,7 +118,7 @@ pub fn json_float(json: &Json) -> Option<f64> {
 
 /// Bytes of hexadecimal digits.
 pub fn hexadecimal(text: &str) -> Option<Vec<u8>> {
-    if text.len() % 2 != 0 || !text.is_ascii() {
+    if !text.len().is_multiple_of(2) || !text.is_ascii() {
         return None;
     }
     (0..text.len())
