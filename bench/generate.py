@@ -1,4 +1,4 @@
-"""Writes lineitem as an Iceberg table: rows from DuckDB's dbgen, appended by PyIceberg, partitioned by month of shipping.
+"""Writes lineitem as an Iceberg table: DuckDB's dbgen makes the rows, PyIceberg appends them, a partition a month.
 
 The table stands where a path catalog looks for it, `warehouse/tpch/lineitem`, and is made once per scale factor.
 """
@@ -9,7 +9,6 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import pyarrow as pa
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.partitioning import PartitionField, PartitionSpec
@@ -72,7 +71,7 @@ def _write(warehouse: Path, scale_factor: str) -> tuple[Table, Answer]:
         rows = connection.execute(
             f"SELECT {', '.join(NAMES)} FROM lineitem WHERE year({PARTITION_COLUMN}) = {year}"
         ).to_arrow_table()
-        table.append(_cast(rows, arrow_schema))
+        table.append(rows.cast(arrow_schema))
     rows, total = connection.execute(checksum.duckdb("lineitem")).fetchall()[0]
     return table, Answer(rows, int(total))
 
@@ -95,7 +94,3 @@ def _create(warehouse: Path) -> Table:
     return catalog.create_table(
         (NAMESPACE, TABLE), schema=schema, location=f"file://{location}", partition_spec=PartitionSpec(month)
     )
-
-
-def _cast(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    return rows.cast(schema)

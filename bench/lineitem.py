@@ -1,4 +1,4 @@
-"""TPC-H's table lineitem: its columns with their types in Iceberg and in Postgres, and the table's parts that the queries read.
+"""TPC-H's table lineitem: its columns with their types in Iceberg and in Postgres, and which of them queries read.
 
 TPC-H specification, section 1.4.1. Fixed and variable text is Iceberg `string`, which is `text` in Postgres.
 """

@@ -43,7 +43,7 @@ def measure(
 
     Raises ValueError when a contender's result has another number of rows than it must have.
     """
-    measurements = []
+    measurements: list[Measurement] = []
     for query in queries:
         announce(query.title)
         of_query = {contender.name: Measurement(query, contender.name) for contender in contenders}

@@ -6,9 +6,9 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def connect(names: Sequence[str], dsn: str, generated: Generated) -> list[Reader
         create_foreign_table(dsn, generated.warehouse, generated.directory)
     if {"heap", "heap-parallel"} & set(names):
         load_heap_table(dsn, generated.metadata_file)
-    make = {
+    make: dict[str, Callable[[], Reader]] = {
         "iceberg_fdw": lambda: postgres.foreign_table(dsn),
         "heap": lambda: postgres.heap(dsn),
         "heap-parallel": lambda: postgres.heap_parallel(dsn),
@@ -107,10 +107,14 @@ def facts(given: Arguments, generated: Generated) -> dict[str, str]:
 
 
 def keep(
-    directory: Path, measurements: Sequence[Measurement], conditions: dict[str, str], text: str, readers: Sequence[Reader]
+    directory: Path,
+    measurements: Sequence[Measurement],
+    conditions: dict[str, str],
+    text: str,
+    readers: Sequence[Reader],
 ) -> Path:
     """Writes the report, the raw seconds and the plans of the Postgres tables into a new directory of results."""
-    results = directory / "results" / datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    results = directory / "results" / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     results.mkdir(parents=True)
     (results / "report.md").write_text(text)
     raw = [

@@ -1,4 +1,6 @@
-"""Tables of the Postgres cluster: the foreign table and the heap table, the latter with and without parallel workers."""
+"""Tables of the Postgres cluster: the foreign table, and the heap table with and without parallel workers."""
+
+from typing import Any
 
 import psycopg
 
@@ -30,7 +32,7 @@ class PostgresTable:
         (row,) = self._fetch(checksum.postgres(self.table))
         return Answer(row[0], int(row[1]))
 
-    def result(self, query: Query) -> tuple[object, ...]:
+    def result(self, query: Query) -> tuple[Any, ...]:
         """The only row of an aggregate."""
         (row,) = self._fetch(query.select_from(self.table))
         return row
@@ -40,7 +42,7 @@ class PostgresTable:
         statement = f"EXPLAIN (ANALYZE, VERBOSE, BUFFERS) {query.select_from(self.table)}"
         return "\n".join(str(line) for (line,) in self._fetch(statement))
 
-    def _fetch(self, statement: str) -> list[tuple[object, ...]]:
+    def _fetch(self, statement: str) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             for name, value in self.settings.items():
                 connection.execute("SELECT set_config(%s, %s, false)", [name, value])

@@ -44,7 +44,9 @@ class Measuring(unittest.TestCase):
         a = Scripted("a", self.clock, self.log, [100, 1, 2, 3])
         b = Scripted("b", self.clock, self.log, [200, 4, 5, 6])
         measurements = measure([SCAN], [a, b], 7, 3, announce=lambda _: None, clock=self.clock)
-        self.assertEqual([(each.contender, each.seconds) for each in measurements], [("a", [1, 2, 3]), ("b", [4, 5, 6])])
+        self.assertEqual(
+            [(each.contender, each.seconds) for each in measurements], [("a", [1, 2, 3]), ("b", [4, 5, 6])]
+        )
         self.assertEqual("".join(entry[-1] for entry in self.log), "abbaabba")
 
     def test_queries_follow_one_another(self) -> None:
