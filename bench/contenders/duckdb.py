@@ -16,6 +16,7 @@ EXTENSIONS = ["parquet", "json", "icu", "httpfs", "avro", "iceberg", "tpch"]
 def connect() -> duckdb.DuckDBPyConnection:
     """A new in-memory database that has the extensions from the installed wheels and downloads nothing."""
     connection = duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
+    connection.execute("SET enable_progress_bar = false")
     packages = Path(sysconfig.get_path("purelib"))
     for name in EXTENSIONS:
         directory = packages / f"duckdb_extension_{name}" / "extensions" / f"v{duckdb.__version__}"

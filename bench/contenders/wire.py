@@ -14,7 +14,7 @@ import psycopg
 # CommandComplete with a row count, ReadyForQuery outside a transaction: how the answer to one good statement ends.
 END = re.compile(rb"C\x00\x00\x00.(?:SELECT|COPY) (\d+)\x00Z\x00\x00\x00\x05I\Z", re.DOTALL)
 READY = re.compile(rb"Z\x00\x00\x00\x05[ITE]\Z")
-TAIL = 64
+TAIL = 1024
 
 
 class Wire:
