@@ -101,7 +101,7 @@ def facts(given: Arguments, generated: Generated) -> dict[str, str]:
         f"max_parallel_workers_per_gather {shown['max_parallel_workers_per_gather']} where parallel",
         "DuckDB": version("duckdb"),
         "chDB": chdb.version(),
-        "measured": f"medians of {given.runs} rounds after one warm-up, contenders in turn; "
+        "measured": f"contenders in turn, median of the rounds ({given.runs}) after one warm-up; "
         "below 1: the first contender is faster",
     }
 
