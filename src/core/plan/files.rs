@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::{FileScanTask, ScanPlan, refuse};
+use super::refuse::{self, Refusals};
+use super::{FileScanTask, ScanPlan};
 use crate::error::{Error, Result};
 use crate::spec::{
     DataFile, ManifestEntry, ManifestFile, ManifestReader, Snapshot, SnapshotManifests,
@@ -33,9 +34,7 @@ pub async fn plan_files(
         .into_iter()
         .filter(ManifestFile::may_have_live_files)
         .collect();
-    for manifest in &live {
-        refuse::encrypted_manifest(metadata, manifest)?;
-    }
+    refuse::encrypted_manifests(metadata, &live)?;
     let mut plan = ScanPlan {
         manifests_total,
         manifests_skipped: manifests_total - live.len(),
@@ -45,9 +44,12 @@ pub async fn plan_files(
     let mut planned = stream::iter(live)
         .map(|manifest| plan_manifest(files, metadata, manifest))
         .buffered(MANIFESTS_AT_ONCE);
-    while let Some(tasks) = planned.try_next().await? {
+    let mut refusals = Refusals::default();
+    while let Some((tasks, refused)) = planned.try_next().await? {
         plan.tasks.extend(tasks);
+        refusals.merge(refused);
     }
+    refusals.check(metadata)?;
     for task in &plan.tasks {
         plan.records = plan
             .records
@@ -80,21 +82,24 @@ async fn plan_manifest(
     files: &SharedFileReader,
     metadata: &TableMetadata,
     manifest: ManifestFile,
-) -> Result<Vec<FileScanTask>> {
+) -> Result<(Vec<FileScanTask>, Refusals)> {
     let content = files.read(&RawPath(manifest.manifest_path.clone())).await?;
     let length = content.len() as u64;
     let mut entries = 0;
     let mut tasks = Vec::new();
-    for entry in ManifestReader::open(&manifest, content, |_, _| Ok(None))? {
+    let mut refusals = Refusals::default();
+    let partition_type = |spec_id| metadata.partition_type(spec_id);
+    let entries_in_order =
+        ManifestReader::open(&manifest, content, partition_type)?.without_stats();
+    for entry in entries_in_order {
         let entry = entry?;
         entries += 1;
-        if entry.is_live() {
-            refuse::live_file(metadata, &entry.data_file)?;
+        if entry.is_live() && !refusals.note_live_file(&entry.data_file)? {
             tasks.push(scan_task(entry));
         }
     }
     refuse_shortened(&manifest, length, entries)?;
-    Ok(tasks)
+    Ok((tasks, refusals))
 }
 
 fn scan_task(entry: ManifestEntry) -> FileScanTask {
@@ -158,3 +163,7 @@ fn refuse_duplicates(tasks: &[FileScanTask]) -> Result<()> {
         )),
     }
 }
+
+#[cfg(test)]
+#[path = "files_tests.rs"]
+mod tests;

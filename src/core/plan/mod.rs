@@ -1,6 +1,8 @@
 //! From a snapshot to the files that a scan must read.
 //! Spec: "Scan Planning".
 
+#[cfg(test)]
+mod corpus_tests;
 mod files;
 mod refuse;
 

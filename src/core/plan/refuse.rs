@@ -4,88 +4,90 @@
 use crate::error::{Error, Result};
 use crate::spec::{DataContent, DataFile, FileFormat, ManifestFile, Snapshot, TableMetadata};
 
-/// Refuses a snapshot whose manifest list is encrypted.
+/// The features of a snapshot that cannot be read, each with the file it was first found in.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Refusals(Vec<(&'static str, String)>);
+
+impl Refusals {
+    /// Notes a feature and the file it was found in.
+    fn add(&mut self, feature: &'static str, found_in: &str) {
+        if self.0.iter().all(|(known, _)| *known != feature) {
+            self.0.push((feature, found_in.to_owned()));
+        }
+    }
+
+    /// Adds what was noted elsewhere.
+    pub fn merge(&mut self, other: Self) {
+        for (feature, found_in) in other.0 {
+            self.add(feature, &found_in);
+        }
+    }
+
+    /// Notes what makes a live file unreadable, or what deletes would have to be applied. `false`
+    /// if nothing does: then it is a data file to read.
+    ///
+    /// # Errors
+    /// `Corrupt` for a file that cannot be.
+    pub fn note_live_file(&mut self, file: &DataFile) -> Result<bool> {
+        let feature = match (file.content, file.file_format) {
+            (DataContent::PositionDeletes, FileFormat::Puffin) => "deletion vectors",
+            (DataContent::PositionDeletes, _) => "position deletes",
+            (DataContent::EqualityDeletes, _) => "equality deletes",
+            (DataContent::Data, _) if file.key_metadata.is_some() => "table encryption",
+            (DataContent::Data, FileFormat::Parquet) => return Ok(false),
+            (DataContent::Data, FileFormat::Orc) => "ORC data files",
+            (DataContent::Data, FileFormat::Avro) => "Avro data files",
+            (DataContent::Data, FileFormat::Puffin) => {
+                return Err(Error::corrupt(
+                    &file.file_path,
+                    "a Puffin file is listed as a data file, which it cannot be",
+                ));
+            }
+        };
+        self.add(feature, &file.file_path);
+        Ok(true)
+    }
+
+    /// Refuses the snapshot if anything was noted.
+    ///
+    /// # Errors
+    /// `NotSupported`, with every feature by name.
+    pub fn check(self, metadata: &TableMetadata) -> Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let features: Vec<_> = self
+            .0
+            .iter()
+            .map(|(feature, found_in)| format!("{feature} (\"{found_in}\")"))
+            .collect();
+        Err(Error::not_supported(format!(
+            "Iceberg table \"{}\" uses {}, which cannot be read yet",
+            metadata.location,
+            features.join(" and ")
+        )))
+    }
+}
+
+/// Refuses a snapshot whose manifest list is encrypted: it could not even be parsed.
 pub(super) fn encrypted_snapshot(metadata: &TableMetadata, snapshot: &Snapshot) -> Result<()> {
-    match &snapshot.key_id {
-        None => Ok(()),
-        Some(key_id) => Err(not_supported(
-            metadata,
-            "table encryption",
-            format!(
-                "snapshot {} is encrypted with key \"{key_id}\"",
-                snapshot.snapshot_id
-            ),
-        )),
+    let mut refusals = Refusals::default();
+    if let Some(key_id) = &snapshot.key_id {
+        refusals.add("table encryption", &format!("key {key_id}"));
     }
+    refusals.check(metadata)
 }
 
-/// Refuses a manifest that is encrypted.
-pub(super) fn encrypted_manifest(metadata: &TableMetadata, manifest: &ManifestFile) -> Result<()> {
-    match &manifest.key_metadata {
-        None => Ok(()),
-        Some(_) => Err(not_supported(
-            metadata,
-            "table encryption",
-            format!("manifest \"{}\" is encrypted", manifest.manifest_path),
-        )),
+/// Refuses manifests that are encrypted: they could not even be parsed.
+pub(super) fn encrypted_manifests(
+    metadata: &TableMetadata,
+    manifests: &[ManifestFile],
+) -> Result<()> {
+    let mut refusals = Refusals::default();
+    for manifest in manifests {
+        if manifest.key_metadata.is_some() {
+            refusals.add("table encryption", &manifest.manifest_path);
+        }
     }
-}
-
-/// Refuses a live file that cannot be read, or whose deletes cannot be applied.
-pub(super) fn live_file(metadata: &TableMetadata, file: &DataFile) -> Result<()> {
-    let path = &file.file_path;
-    match file.content {
-        DataContent::PositionDeletes if file.is_deletion_vector() => {
-            return Err(not_supported(
-                metadata,
-                "deletion vectors",
-                format!("\"{path}\" is one"),
-            ));
-        }
-        DataContent::PositionDeletes => {
-            return Err(not_supported(
-                metadata,
-                "position deletes",
-                format!("\"{path}\" is a position delete file"),
-            ));
-        }
-        DataContent::EqualityDeletes => {
-            return Err(not_supported(
-                metadata,
-                "equality deletes",
-                format!("\"{path}\" is an equality delete file"),
-            ));
-        }
-        DataContent::Data => {}
-    }
-    if file.key_metadata.is_some() {
-        return Err(not_supported(
-            metadata,
-            "table encryption",
-            format!("\"{path}\" is encrypted"),
-        ));
-    }
-    let feature = match file.file_format {
-        FileFormat::Parquet => return Ok(()),
-        FileFormat::Orc => "ORC data files",
-        FileFormat::Avro => "Avro data files",
-        FileFormat::Puffin => {
-            return Err(Error::corrupt(
-                path,
-                "a Puffin file is listed as a data file, which it cannot be",
-            ));
-        }
-    };
-    Err(not_supported(
-        metadata,
-        feature,
-        format!("\"{path}\" is one"),
-    ))
-}
-
-fn not_supported(metadata: &TableMetadata, feature: &str, found: String) -> Error {
-    Error::not_supported(format!(
-        "Iceberg table \"{}\" uses {feature}, which cannot be read yet: {found}",
-        metadata.location
-    ))
+    refusals.check(metadata)
 }

@@ -99,93 +99,105 @@ impl DataFile {
     }
 }
 
-/// Reads one `data_file` struct.
-pub(super) fn read_data_file<'a>(
-    schema: &AvroSchema,
-    decoder: &mut Decoder<'a>,
-    spec_id: i32,
-    partition_reader: &PartitionReader,
-) -> Result<DataFile> {
-    let mut file = DataFile {
-        content: DataContent::Data,
-        file_path: String::new(),
-        file_format: FileFormat::Parquet,
-        partition: Partition {
-            spec_id,
-            values: Vec::new(),
-        },
-        record_count: None,
-        file_size_in_bytes: 0,
-        stats: FileStats::default(),
-        key_metadata: None,
-        split_offsets: None,
-        equality_ids: Vec::new(),
-        sort_order_id: None,
-        first_row_id: None,
-        referenced_data_file: None,
-        content_offset: None,
-        content_size_in_bytes: None,
-    };
-    let mut path = None;
-    let mut format = None;
-    let mut record_count = None;
-    let mut size = None;
-    let mut stats = FileStatsBuilder::default();
-    decoder.record(schema, |field, decoder| {
-        let schema = &field.schema;
-        match field.id {
-            Some(id::CONTENT) => file.content = content(decoder.int(schema)?)?,
-            Some(id::FILE_PATH) => path = decoder.string(schema)?,
-            Some(id::FILE_FORMAT) => format = decoder.string(schema)?,
-            Some(id::PARTITION) => {
-                file.partition.values = partition_reader.read(schema, decoder)?
-            }
-            Some(id::RECORD_COUNT) => record_count = decoder.long(schema)?,
-            Some(id::FILE_SIZE_IN_BYTES) => size = decoder.long(schema)?,
-            Some(id::KEY_METADATA) => file.key_metadata = key_metadata(decoder.bytes(schema)?),
-            Some(id::SPLIT_OFFSETS) => {
-                let mut offsets = Vec::new();
-                let given = decoder.list(schema, |schema, decoder| {
-                    offsets.extend(decoder.long(schema)?);
-                    Ok(())
-                })?;
-                file.split_offsets = given.then_some(offsets);
-            }
-            Some(id::EQUALITY_IDS) => {
-                decoder.list(schema, |schema, decoder| {
-                    file.equality_ids.extend(decoder.int(schema)?);
-                    Ok(())
-                })?;
-            }
-            Some(id::SORT_ORDER_ID) => file.sort_order_id = decoder.int(schema)?,
-            Some(id::FIRST_ROW_ID) => file.first_row_id = decoder.long(schema)?,
-            Some(id::REFERENCED_DATA_FILE) => {
-                file.referenced_data_file = decoder.string(schema)?.map(str::to_owned);
-            }
-            Some(id::CONTENT_OFFSET) => file.content_offset = decoder.long(schema)?,
-            Some(id::CONTENT_SIZE_IN_BYTES) => {
-                file.content_size_in_bytes = decoder.long(schema)?;
-            }
-            _ => {
-                if !read_metrics(field, decoder, &mut stats)? {
-                    decoder.skip(schema)?;
+/// Reads the `data_file` structs of one manifest.
+#[derive(Debug)]
+pub(super) struct DataFileReader {
+    /// The partition spec of its files.
+    pub spec_id: i32,
+    /// Reads their partitions.
+    pub partition: PartitionReader,
+    /// Whether to keep what the writer recorded about columns: most of a manifest's bytes.
+    pub with_stats: bool,
+}
+
+impl DataFileReader {
+    /// Reads one struct.
+    pub fn read(&self, schema: &AvroSchema, decoder: &mut Decoder<'_>) -> Result<DataFile> {
+        let mut file = DataFile {
+            content: DataContent::Data,
+            file_path: String::new(),
+            file_format: FileFormat::Parquet,
+            partition: Partition {
+                spec_id: self.spec_id,
+                values: Vec::new(),
+            },
+            record_count: None,
+            file_size_in_bytes: 0,
+            stats: FileStats::default(),
+            key_metadata: None,
+            split_offsets: None,
+            equality_ids: Vec::new(),
+            sort_order_id: None,
+            first_row_id: None,
+            referenced_data_file: None,
+            content_offset: None,
+            content_size_in_bytes: None,
+        };
+        let mut path = None;
+        let mut format = None;
+        let mut record_count = None;
+        let mut size = None;
+        let mut partition = None;
+        let mut stats = FileStatsBuilder::default();
+        decoder.record(schema, |field, decoder| {
+            let schema = &field.schema;
+            match field.id {
+                Some(id::CONTENT) => file.content = content(decoder.int(schema)?)?,
+                Some(id::FILE_PATH) => path = decoder.string(schema)?,
+                Some(id::FILE_FORMAT) => format = decoder.string(schema)?,
+                Some(id::PARTITION) => partition = Some(self.partition.read(schema, decoder)?),
+                Some(id::RECORD_COUNT) => record_count = decoder.long(schema)?,
+                Some(id::FILE_SIZE_IN_BYTES) => size = decoder.long(schema)?,
+                Some(id::KEY_METADATA) => file.key_metadata = key_metadata(decoder.bytes(schema)?),
+                Some(id::SPLIT_OFFSETS) => {
+                    let mut offsets = Vec::new();
+                    let given = decoder.list(schema, |schema, decoder| {
+                        offsets.extend(decoder.long(schema)?);
+                        Ok(())
+                    })?;
+                    file.split_offsets = given.then_some(offsets);
+                }
+                Some(id::EQUALITY_IDS) => {
+                    decoder.list(schema, |schema, decoder| {
+                        file.equality_ids.extend(decoder.int(schema)?);
+                        Ok(())
+                    })?;
+                }
+                Some(id::SORT_ORDER_ID) => file.sort_order_id = decoder.int(schema)?,
+                Some(id::FIRST_ROW_ID) => file.first_row_id = decoder.long(schema)?,
+                Some(id::REFERENCED_DATA_FILE) => {
+                    file.referenced_data_file = decoder.string(schema)?.map(str::to_owned);
+                }
+                Some(id::CONTENT_OFFSET) => file.content_offset = decoder.long(schema)?,
+                Some(id::CONTENT_SIZE_IN_BYTES) => {
+                    file.content_size_in_bytes = decoder.long(schema)?;
+                }
+                _ => {
+                    if !self.with_stats || !read_metrics(field, decoder, &mut stats)? {
+                        decoder.skip(schema)?;
+                    }
                 }
             }
-        }
-        Ok(())
-    })?;
-    file.file_path = path
-        .filter(|path| !path.is_empty())
-        .ok_or_else(|| corrupt("a file has no file_path"))?
-        .to_owned();
-    let missing = |name| corrupt(format!("\"{}\" has no {name}", file.file_path));
-    file.file_format = FileFormat::parse(format.ok_or_else(|| missing("file_format"))?)?;
-    file.record_count = u64::try_from(record_count.ok_or_else(|| missing("record_count"))?).ok();
-    let size = size.ok_or_else(|| missing("file_size_in_bytes"))?;
-    file.file_size_in_bytes = u64::try_from(size)
-        .map_err(|_| corrupt(format!("\"{}\" has a size of {size} bytes", file.file_path)))?;
-    file.stats = stats.build();
-    Ok(file)
+            Ok(())
+        })?;
+        file.file_path = path
+            .filter(|path| !path.is_empty())
+            .ok_or_else(|| corrupt("a file has no file_path"))?
+            .to_owned();
+        let missing = |name| corrupt(format!("\"{}\" has no {name}", file.file_path));
+        file.file_format = FileFormat::parse(format.ok_or_else(|| missing("file_format"))?)?;
+        file.record_count =
+            u64::try_from(record_count.ok_or_else(|| missing("record_count"))?).ok();
+        let size = size.ok_or_else(|| missing("file_size_in_bytes"))?;
+        file.file_size_in_bytes = u64::try_from(size)
+            .map_err(|_| corrupt(format!("\"{}\" has a size of {size} bytes", file.file_path)))?;
+        file.partition.values = match partition {
+            Some(values) => values,
+            None => self.partition.unpartitioned()?,
+        };
+        file.stats = stats.build();
+        Ok(file)
+    }
 }
 
 /// Reads one of the metrics maps; `false` if the field is none of them.

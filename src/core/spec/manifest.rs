@@ -6,14 +6,15 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use super::avro::{AvroFile, AvroSchema, Decoder, corrupt};
-use super::data_file::{DataContent, DataFile, read_data_file};
+use super::data_file::{DataContent, DataFile, DataFileReader};
 use super::manifest_fields::{self as fields, data_file, manifest_entry as id};
 use super::manifest_list::{ManifestContent, ManifestFile};
-use super::partition_tuple::{PartitionFieldType, PartitionReader, partition_fields};
+use super::partition::PartitionSpec;
+use super::partition_tuple::{PartitionReader, partition_fields};
+use super::schema::Schema;
+use super::table_metadata_json::MAX_FORMAT_VERSION;
+use super::types::StructType;
 use crate::error::{Error, Result};
-
-/// The newest format version whose manifests are read.
-const MAX_FORMAT_VERSION: u8 = 3;
 
 /// What happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,23 +71,22 @@ pub struct ManifestReader {
     file: AvroFile,
     header: ManifestHeader,
     inherited: Inheritance,
-    spec_id: i32,
     partition_field_ids: Vec<Option<i32>>,
-    partition_reader: PartitionReader,
+    data_files: DataFileReader,
 }
 
 impl ManifestReader {
     /// Opens the manifest that `manifest` tells of, whose whole content is `content`.
     ///
-    /// `partition_spec` finds the fields of a partition spec by its id; where it knows none, the
-    /// partition tuples are as the manifest's own schema says.
+    /// `partition_type` finds the type of partition tuples by the id of their spec; where it knows
+    /// none, the spec and the schema in the manifest's own header count.
     ///
     /// # Errors
     /// `Corrupt` where the file breaks its format, `NotSupported` for a newer format version.
     pub fn open(
         manifest: &ManifestFile,
         content: Bytes,
-        partition_spec: impl FnOnce(i32, &ManifestHeader) -> Result<Option<Vec<PartitionFieldType>>>,
+        partition_type: impl FnOnce(i32) -> Option<StructType>,
     ) -> Result<Self> {
         let path = &manifest.manifest_path;
         let mut file = AvroFile::open(path, content)?;
@@ -95,12 +95,12 @@ impl ManifestReader {
             .partition_spec_id
             .or(header.partition_spec_id)
             .unwrap_or(0);
-        let spec = partition_spec(spec_id, &header)?;
+        let partition_type = partition_type(spec_id).or_else(|| header.partition_type(spec_id));
         if !file.schema().has_field_ids() {
-            let ids: HashMap<_, _> = spec
+            let ids: HashMap<_, _> = partition_type
                 .iter()
-                .flatten()
-                .map(|field| (field.name.clone(), field.field_id))
+                .flat_map(StructType::fields)
+                .map(|field| (field.name.clone(), field.id))
                 .collect();
             let named = file
                 .schema()
@@ -110,16 +110,26 @@ impl ManifestReader {
         }
         let partition = partition_fields(file.schema(), id::DATA_FILE, data_file::PARTITION);
         Ok(Self {
-            partition_field_ids: match &spec {
-                Some(spec) => spec.iter().map(|field| Some(field.field_id)).collect(),
+            partition_field_ids: match &partition_type {
+                Some(wanted) => wanted.fields().iter().map(|field| Some(field.id)).collect(),
                 None => partition.iter().map(|field| field.id).collect(),
             },
-            partition_reader: PartitionReader::new(partition, spec.as_deref()),
+            data_files: DataFileReader {
+                spec_id,
+                partition: PartitionReader::new(partition, partition_type.as_ref()),
+                with_stats: true,
+            },
             inherited: Inheritance::new(manifest, &header),
             file,
             header,
-            spec_id,
         })
+    }
+
+    /// Passes over what the writer recorded about columns: entries have no statistics.
+    #[must_use]
+    pub fn without_stats(mut self) -> Self {
+        self.data_files.with_stats = false;
+        self
     }
 
     /// What the file says of itself.
@@ -136,12 +146,11 @@ impl ManifestReader {
         let Self {
             file,
             inherited,
-            spec_id,
-            partition_reader,
+            data_files,
             ..
         } = self;
         file.next_record(|schema, decoder| {
-            let mut entry = read_manifest_entry(schema, decoder, *spec_id, partition_reader)?;
+            let mut entry = read_manifest_entry(schema, decoder, data_files)?;
             inherited.fill(&mut entry)?;
             Ok(entry)
         })
@@ -198,6 +207,15 @@ impl ManifestHeader {
     }
 }
 
+impl ManifestHeader {
+    /// The type of partition tuples by the header's own spec and schema, if they can be read.
+    fn partition_type(&self, spec_id: i32) -> Option<StructType> {
+        let schema = Schema::parse(self.schema.as_deref()?).ok()?;
+        let spec = PartitionSpec::parse_fields(spec_id, self.partition_spec.as_deref()?).ok()?;
+        Some(spec.partition_type(&schema))
+    }
+}
+
 fn has_sequence_numbers(schema: &AvroSchema) -> bool {
     schema.as_record().is_some_and(|fields| {
         fields.iter().any(|field| {
@@ -210,8 +228,7 @@ fn has_sequence_numbers(schema: &AvroSchema) -> bool {
 fn read_manifest_entry(
     schema: &AvroSchema,
     decoder: &mut Decoder<'_>,
-    spec_id: i32,
-    partition_reader: &PartitionReader,
+    data_files: &DataFileReader,
 ) -> Result<ManifestEntry> {
     let mut status = None;
     let mut snapshot_id = None;
@@ -226,7 +243,7 @@ fn read_manifest_entry(
             Some(id::SEQUENCE_NUMBER) => sequence_number = decoder.long(schema)?,
             Some(id::FILE_SEQUENCE_NUMBER) => file_sequence_number = decoder.long(schema)?,
             Some(id::DATA_FILE) => {
-                data_file = Some(read_data_file(schema, decoder, spec_id, partition_reader)?);
+                data_file = Some(data_files.read(schema, decoder)?);
             }
             _ => decoder.skip(schema)?,
         }

@@ -5,8 +5,11 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::error::ErrorKind;
+use crate::spec::manifest_fields::{FieldDefinition, FieldType};
 use crate::spec::test_files::{AvroTestFile, ManifestTestFile, manifest_file, read_testdata};
-use crate::spec::{ColumnStats, PrimitiveType, PrimitiveValue, read_manifest_list};
+use crate::spec::{
+    ColumnStats, FileStats, NestedField, PrimitiveType, PrimitiveValue, read_manifest_list,
+};
 
 fn read_out(name: &str) -> Vec<Value> {
     let all: Value = serde_json::from_slice(&read_testdata("read_out.json")).unwrap();
@@ -14,7 +17,7 @@ fn read_out(name: &str) -> Vec<Value> {
 }
 
 fn open(manifest: &ManifestFile, content: Bytes) -> ManifestReader {
-    ManifestReader::open(manifest, content, |_, _| Ok(None)).unwrap()
+    ManifestReader::open(manifest, content, |_| None).unwrap()
 }
 
 fn value_as_read_out(value: &PrimitiveValue) -> Value {
@@ -264,7 +267,7 @@ fn entries_of(manifest: &ManifestFile, version: u8, entries: Value) -> Vec<Manif
 }
 
 fn error_of(manifest: &ManifestFile, content: Bytes) -> Error {
-    ManifestReader::open(manifest, content, |_, _| Ok(None))
+    ManifestReader::open(manifest, content, |_| None)
         .and_then(|mut reader| reader.try_for_each(|entry| entry.map(drop)))
         .unwrap_err()
 }
@@ -421,40 +424,193 @@ fn partition_values_take_the_place_and_type_of_the_spec() {
         .entries(json!([
             { "status": 1, "data_file": { "file_path": "a", "partition": { "gone": "?", "x-y": 3, "amount": "\u{1}\u{0}" } } },
         ]));
-    let spec = |id: i32, _: &ManifestHeader| {
+    let spec = |id: i32| {
         assert_eq!(id, 0);
-        let field = |field_id, name: &str, result_type| PartitionFieldType {
-            field_id,
-            name: name.to_owned(),
-            result_type: Some(result_type),
+        let field =
+            |id, name: &str, result: PrimitiveType| NestedField::optional(id, name, result.into());
+        let decimal = PrimitiveType::Decimal {
+            precision: 9,
+            scale: 2,
         };
-        Ok(Some(vec![
-            field(
-                1000,
-                "amount",
-                PrimitiveType::Decimal {
-                    precision: 9,
-                    scale: 2,
-                },
-            ),
-            field(1001, "added later", PrimitiveType::String),
+        Some(StructType::new([
+            field(1000, "amount", decimal),
             field(1002, "x", PrimitiveType::Long),
         ]))
     };
     let mut reader = ManifestReader::open(&manifest, file.write(), spec).unwrap();
-    assert_eq!(
-        reader.partition_field_ids(),
-        [Some(1000), Some(1001), Some(1002)]
-    );
+    assert_eq!(reader.partition_field_ids(), [Some(1000), Some(1002)]);
     let entry = reader.next().unwrap().unwrap();
     assert_eq!(
         entry.data_file.partition.values,
         [
             Some(PrimitiveValue::Decimal(256)),
-            None,
             Some(PrimitiveValue::Long(3))
         ]
     );
+}
+
+#[test]
+fn partition_values_that_are_not_there_are_not_null() {
+    let manifest = manifest_file("m.avro");
+    let spec = |_| {
+        let result = PrimitiveType::Int.into();
+        Some(StructType::new([NestedField::optional(1001, "p", result)]))
+    };
+    for (partition, given) in [
+        (
+            json!([{ "name": "p", "type": "int", "field-id": 1000 }]),
+            json!({ "p": 3 }),
+        ),
+        (
+            json!([{ "name": "p", "type": "int", "field-id": 1001 }]),
+            Value::Null,
+        ),
+        (json!([]), json!({})),
+        (json!([]), Value::Null),
+    ] {
+        let content = ManifestTestFile::new(2, ManifestContent::Data)
+            .partition(partition)
+            .entries(json!([
+                { "status": 1, "data_file": { "file_path": "a", "partition": given } },
+            ]))
+            .write();
+        let mut reader = ManifestReader::open(&manifest, content, spec).unwrap();
+        let error = reader.next().unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(error.message().contains("partition"), "{error}");
+    }
+    // A file of an unpartitioned spec has nothing to lack.
+    let content = ManifestTestFile::new(2, ManifestContent::Data)
+        .entries(json!([
+            { "status": 1, "data_file": { "file_path": "a", "partition": null } },
+        ]))
+        .write();
+    let entry = open(&manifest, content).next().unwrap().unwrap();
+    assert_eq!(entry.data_file.partition.values, []);
+}
+
+#[test]
+fn partition_fields_without_ids_of_their_own_are_found_by_name() {
+    let manifest = manifest_file("m.avro");
+    let content = ManifestTestFile::new(2, ManifestContent::Data)
+        .partition(json!([{ "name": "p", "type": "int" }]))
+        .entries(json!([
+            { "status": 1, "data_file": { "file_path": "a", "partition": { "p": 3 } } },
+        ]))
+        .write();
+    let spec = |_| {
+        let result = PrimitiveType::Int.into();
+        Some(StructType::new([NestedField::optional(1001, "p", result)]))
+    };
+    let mut reader = ManifestReader::open(&manifest, content, spec).unwrap();
+    let entry = reader.next().unwrap().unwrap();
+    assert_eq!(
+        entry.data_file.partition.values,
+        [Some(PrimitiveValue::Int(3))]
+    );
+}
+
+#[test]
+fn entries_without_statistics_are_otherwise_the_same() {
+    for name in ["v1_month.avro", "v2_decimal.avro", "v3_added.avro"] {
+        let manifest = manifest_file(name);
+        let with: Vec<_> = open(&manifest, read_testdata(name))
+            .map(Result::unwrap)
+            .collect();
+        let without: Vec<_> = open(&manifest, read_testdata(name))
+            .without_stats()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(with.len(), without.len());
+        for (mut with, without) in with.into_iter().zip(without) {
+            assert!(!with.data_file.stats.columns().is_empty());
+            with.data_file.stats = FileStats::default();
+            assert_eq!(with, without);
+        }
+    }
+}
+
+#[test]
+fn row_ids_of_a_reference_writer_are_inherited() {
+    // The later manifest `v3_list` knows of: the rows that it rewrote had the ids that these files
+    // inherit, 0 to 1 and 2 to 4.
+    let manifest = ManifestFile {
+        first_row_id: Some(0),
+        ..manifest_file("v3_added.avro")
+    };
+    let first_row_ids: Vec<_> = open(&manifest, read_testdata("v3_added.avro"))
+        .map(|entry| entry.unwrap().data_file.first_row_id)
+        .collect();
+    assert_eq!(first_row_ids, [Some(0), Some(2)]);
+    // A deleted file keeps the id it had, and takes none.
+    let manifest = ManifestFile {
+        first_row_id: Some(14),
+        ..manifest_file("v3_deleted.avro")
+    };
+    let first_row_ids: Vec<_> = open(&manifest, read_testdata("v3_deleted.avro"))
+        .map(|entry| entry.unwrap().data_file.first_row_id)
+        .collect();
+    assert_eq!(first_row_ids, [Some(5)]);
+}
+
+/// The tables that reader and tests go by, against what a reference writer put into its headers.
+#[test]
+fn field_definitions_are_those_of_a_reference_writer() {
+    fn assert_defined(definitions: &[FieldDefinition], declared: &Value, path: &str) {
+        let declared = declared["fields"].as_array().unwrap();
+        for definition in definitions {
+            let field = declared
+                .iter()
+                .find(|field| field["id"] == definition.id)
+                .unwrap_or_else(|| panic!("{path}.{}", definition.name));
+            assert_eq!(field["name"], definition.name, "{path}");
+            let declared_type = &field["type"];
+            let map = |key_id: i32, value_id: i32, value: &str| {
+                json!({ "type": "map", "key-id": key_id, "key": "int", "value-id": value_id,
+                    "value": value, "value-required": true })
+            };
+            let list = |element_id: i32, element: &str| {
+                json!({ "type": "list", "element-id": element_id, "element": element,
+                    "element-required": true })
+            };
+            let expected = match definition.field_type {
+                FieldType::Boolean => json!("boolean"),
+                FieldType::Int => json!("int"),
+                FieldType::Long => json!("long"),
+                FieldType::String => json!("string"),
+                FieldType::Binary => json!("binary"),
+                FieldType::IntList { element_id } => list(element_id, "int"),
+                FieldType::LongList { element_id } => list(element_id, "long"),
+                FieldType::LongMap { key_id, value_id } => map(key_id, value_id, "long"),
+                FieldType::BinaryMap { key_id, value_id } => map(key_id, value_id, "binary"),
+                FieldType::Struct(fields) => {
+                    assert_defined(fields, declared_type, definition.name);
+                    continue;
+                }
+                FieldType::StructList {
+                    element_id,
+                    element,
+                } => {
+                    assert_eq!(declared_type["element-id"], element_id);
+                    assert_defined(element, &declared_type["element"], definition.name);
+                    continue;
+                }
+                FieldType::Partition => {
+                    assert_eq!(declared_type["type"], "struct");
+                    continue;
+                }
+            };
+            assert_eq!(*declared_type, expected, "{path}.{}", definition.name);
+        }
+    }
+    for (name, definitions) in [
+        ("v3_list.avro", fields::MANIFEST_FILE),
+        ("v3_deletion_vectors.avro", fields::MANIFEST_ENTRY),
+    ] {
+        let file = AvroFile::open(name, read_testdata(name)).unwrap();
+        let declared = file.text_value("iceberg.schema").unwrap().unwrap();
+        assert_defined(definitions, &serde_json::from_str(declared).unwrap(), name);
+    }
 }
 
 #[test]
@@ -490,12 +646,9 @@ fn fields_without_ids_are_found_by_name() {
                 "lower_bounds": [{ "key": 3, "value": "x" }] } },
         ]))
         .write_with_schema(|schema| schema.replace("field-id", "ignored"));
-    let spec = |_: i32, _: &ManifestHeader| {
-        Ok(Some(vec![PartitionFieldType {
-            field_id: 1000,
-            name: "p".to_owned(),
-            result_type: None,
-        }]))
+    let spec = |_: i32| {
+        let unknown = PrimitiveType::Unknown.into();
+        Some(StructType::new([NestedField::optional(1000, "p", unknown)]))
     };
     let mut reader = ManifestReader::open(&manifest, file, spec).unwrap();
     let file = reader.next().unwrap().unwrap().data_file;

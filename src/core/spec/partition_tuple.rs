@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::avro::{AvroField, AvroSchema, AvroType, Decoder, LogicalType, corrupt};
-use super::types::PrimitiveType;
-use super::value::PrimitiveValue;
-use crate::error::Result;
+use super::types::{NestedField, PrimitiveType, StructType, Type};
+use super::value::{PrimitiveValue, decimal_from_big_endian};
+use crate::error::{Error, Result};
 
 /// The partition of a file.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -17,47 +17,60 @@ pub struct Partition {
     pub values: Vec<Option<PrimitiveValue>>,
 }
 
-/// A field of a partition spec, as far as reading its values needs it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PartitionFieldType {
-    /// What a manifest's fields are matched by.
-    pub field_id: i32,
-    /// The field's name, for manifests without field ids.
-    pub name: String,
-    /// What the transform results in; `None` where the transform is unknown, and the values are
-    /// what the manifest's own schema says.
-    pub result_type: Option<PrimitiveType>,
-}
-
 /// How the partition record of one manifest becomes tuples.
 #[derive(Debug)]
 pub(super) struct PartitionReader {
     /// For each field of the record: its place in the tuple, and its type.
     columns: Vec<Option<(usize, Option<PrimitiveType>)>>,
     width: usize,
+    /// A field of the tuple that the record does not have.
+    missing: Option<String>,
 }
 
 impl PartitionReader {
-    /// A reader of the record `fields`. Without a known spec the tuple is the record itself.
-    pub fn new(fields: &[AvroField], spec: Option<&[PartitionFieldType]>) -> Self {
-        let columns = fields
-            .iter()
-            .enumerate()
-            .map(|(index, field)| match spec {
-                None => Some((index, None)),
-                Some(spec) => spec
-                    .iter()
-                    .position(|wanted| field.id == Some(wanted.field_id))
-                    .map(|place| (place, spec.get(place).and_then(|f| f.result_type.clone()))),
-            })
-            .collect();
+    /// A reader of the record `fields` into tuples of type `wanted`. Without that, the tuple is the
+    /// record itself.
+    pub fn new(fields: &[AvroField], wanted: Option<&StructType>) -> Self {
+        let Some(wanted) = wanted.map(StructType::fields) else {
+            return Self {
+                columns: (0..fields.len()).map(|place| Some((place, None))).collect(),
+                width: fields.len(),
+                missing: None,
+            };
+        };
+        let is = |field: &AvroField, wanted: &NestedField| match field.id {
+            Some(id) => id == wanted.id,
+            None => field.name == wanted.name,
+        };
         Self {
-            columns,
-            width: spec.map_or(fields.len(), <[_]>::len),
+            columns: fields
+                .iter()
+                .map(|field| {
+                    let place = wanted.iter().position(|wanted| is(field, wanted))?;
+                    Some((place, known_type(&wanted.get(place)?.field_type)))
+                })
+                .collect(),
+            width: wanted.len(),
+            missing: wanted
+                .iter()
+                .find(|wanted| !fields.iter().any(|field| is(field, wanted)))
+                .map(|wanted| format!("{} \"{}\"", wanted.id, wanted.name)),
         }
     }
 
-    /// Reads a tuple; a field of the spec that the manifest does not have is null.
+    /// The tuple of a file without a partition record, which only an unpartitioned one may lack.
+    ///
+    /// # Errors
+    /// `Corrupt` if the spec has fields: no value must not be taken for null.
+    pub fn unpartitioned(&self) -> Result<Vec<Option<PrimitiveValue>>> {
+        match &self.missing {
+            None if self.width == 0 => Ok(Vec::new()),
+            None => Err(corrupt("a file of a partitioned spec has no partition")),
+            Some(field) => Err(missing(field)),
+        }
+    }
+
+    /// Reads a tuple.
     pub fn read(
         &self,
         schema: &AvroSchema,
@@ -65,7 +78,7 @@ impl PartitionReader {
     ) -> Result<Vec<Option<PrimitiveValue>>> {
         let mut values = vec![None; self.width];
         let mut columns = self.columns.iter();
-        decoder.record(schema, |field, decoder| {
+        let given = decoder.record(schema, |field, decoder| {
             let Some((place, result_type)) = columns.next().and_then(Option::as_ref) else {
                 return decoder.skip(&field.schema);
             };
@@ -78,7 +91,27 @@ impl PartitionReader {
             }
             Ok(())
         })?;
-        Ok(values)
+        match &self.missing {
+            _ if !given => self.unpartitioned(),
+            None => Ok(values),
+            Some(field) => Err(missing(field)),
+        }
+    }
+}
+
+fn missing(field: &str) -> Error {
+    corrupt(format!(
+        "partition tuples lack the field {field} of their partition spec"
+    ))
+}
+
+/// The type of a partition field; `unknown` stands for the result of an unknown transform or of a
+/// column that is gone, whose values are what the manifest's own schema says.
+fn known_type(field_type: &Type) -> Option<PrimitiveType> {
+    match field_type {
+        Type::Primitive(PrimitiveType::Unknown) => None,
+        Type::Primitive(primitive) => Some(primitive.clone()),
+        _ => None,
     }
 }
 
@@ -203,7 +236,7 @@ fn convert(value: PrimitiveValue, result_type: &PrimitiveType) -> Result<Primiti
         (T::Binary, V::Binary(value) | V::Fixed(value)) => V::Binary(value),
         (result_type, value) => {
             return Err(corrupt(format!(
-                "the partition value {value:?} cannot be one of type {result_type:?}"
+                "the partition value {value:?} cannot be one of type {result_type}"
             )));
         }
     })
@@ -236,21 +269,9 @@ fn uuid_of_bytes(bytes: &[u8]) -> Result<uuid::Uuid> {
     array(bytes).map(uuid::Uuid::from_bytes)
 }
 
-/// An unscaled decimal in two's complement, big-endian, of any length.
 fn decimal(bytes: &[u8]) -> Result<i128> {
-    let negative = bytes.first().is_some_and(|byte| byte & 0x80 != 0);
-    let fill: u8 = if negative { 0xff } else { 0 };
-    let significant = bytes.len().min(16);
-    let (excess, low) = bytes.split_at(bytes.len() - significant);
-    let mut wide = [fill; 16];
-    for (slot, byte) in wide.iter_mut().rev().zip(low.iter().rev()) {
-        *slot = *byte;
-    }
-    let value = i128::from_be_bytes(wide);
-    if excess.iter().any(|byte| *byte != fill) || (value < 0) != negative {
-        return Err(corrupt("a decimal does not fit 38 digits"));
-    }
-    Ok(value)
+    decimal_from_big_endian(bytes)
+        .ok_or_else(|| corrupt(format!("{} bytes are no decimal of 38 digits", bytes.len())))
 }
 
 /// Where a manifest's schema has its partition record.
@@ -274,26 +295,6 @@ pub(super) fn partition_fields<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn decimals_of_any_length() {
-        assert_eq!(decimal(&[0x80]).unwrap(), -128);
-        assert_eq!(decimal(&[0xff]).unwrap(), -1);
-        assert_eq!(decimal(&[]).unwrap(), 0);
-        assert_eq!(decimal(&[0x00, 0x80]).unwrap(), 128);
-        let most = 10i128.pow(38) - 1;
-        assert_eq!(decimal(&most.to_be_bytes()).unwrap(), most);
-        assert_eq!(decimal(&(-most).to_be_bytes()).unwrap(), -most);
-        let mut long = vec![0xff; 20];
-        long.extend((-most).to_be_bytes());
-        assert_eq!(decimal(&long).unwrap(), -most);
-        let mut too_large = vec![1];
-        too_large.extend([0; 16]);
-        assert!(decimal(&too_large).is_err());
-        let mut sign_lost = vec![0];
-        sign_lost.extend([0xff; 16]);
-        assert!(decimal(&sign_lost).is_err());
-    }
 
     #[test]
     fn values_become_the_type_of_the_field() {

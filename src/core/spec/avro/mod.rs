@@ -28,3 +28,6 @@ pub(super) fn in_field(error: Error, name: &str) -> Error {
         format!("field \"{name}\": {}", error.message()),
     )
 }
+
+#[cfg(test)]
+mod tests;
