@@ -16,32 +16,15 @@ use crate::spec::corpus_tests::corpus;
 const REFUSED: &[(&str, &[&str])] = &[
     ("all_types_v2_avro", &["Avro data files"]),
     ("all_types_v2_orc", &["ORC data files"]),
-    ("eq_after_schema_evolution", &["equality deletes"]),
-    ("eq_basic", &["equality deletes"]),
-    ("eq_global_on_partitioned", &["equality deletes"]),
-    ("eq_nested_field", &["equality deletes"]),
-    ("eq_partitioned_cross", &["equality deletes"]),
-    ("eq_pos_mix", &["equality deletes", "position deletes"]),
-    ("eq_same_commit", &["equality deletes", "position deletes"]),
-    ("expired_compacted", &["position deletes"]),
-    ("fmt_avro", &["Avro data files", "position deletes"]),
+    ("fmt_avro", &["Avro data files", "Avro delete files"]),
     ("multi_format", &["Avro data files", "ORC data files"]),
-    ("v1_to_v2", &["position deletes"]),
-    ("v2_all_pos_deleted", &["position deletes"]),
-    ("v2_pos_deletes", &["position deletes"]),
-    ("v3_default_eq_delete", &["equality deletes"]),
-    ("v3_dv", &["deletion vectors"]),
-    ("v3_dv_large", &["deletion vectors"]),
-    ("v3_dv_part", &["deletion vectors"]),
 ];
 
 /// The features that tables can be refused for.
 const FEATURES: &[&str] = &[
     "Avro data files",
+    "Avro delete files",
     "ORC data files",
-    "deletion vectors",
-    "equality deletes",
-    "position deletes",
 ];
 
 fn features_of(error: &crate::Error, table: &str) -> Vec<&'static str> {
