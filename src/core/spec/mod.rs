@@ -14,6 +14,8 @@ pub mod manifest_list;
 pub mod name_mapping;
 pub mod partition;
 pub mod partition_tuple;
+#[cfg(test)]
+mod reference_manifest_tests;
 pub mod schema;
 pub mod snapshot;
 pub mod sort_order;
