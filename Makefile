@@ -17,7 +17,7 @@ help:
 	@echo 'make lint       check formatting and clippy'
 	@echo
 	@echo 'demo and test install what they need first (Debian packages, Rust) and leave your own Postgres alone:'
-	@echo 'servers, clusters and the build cache live in /var/cache/iceberg_fdw (root) or ~/.cache/iceberg_fdw;'
+	@echo 'private servers and clusters live in /var/cache/iceberg_fdw (root) or ~/.cache/iceberg_fdw;'
 	@echo 'ICEBERG_FDW_STATE names another directory.'
 
 demo:

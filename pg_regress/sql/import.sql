@@ -40,12 +40,23 @@ DROP FOREIGN TABLE imported.products, imported.customers;
 
 -- By directory, with a collation for text columns and options for each table.
 \set types :fixtures '/types'
-IMPORT FOREIGN SCHEMA :"types" FROM SERVER import_lake INTO imported
-    OPTIONS (import_collate 'C', allow_moved_paths 'on', updatable 'false', metadata_staleness_ms '5');
+IMPORT FOREIGN SCHEMA anything FROM SERVER import_lake INTO imported
+    OPTIONS (location :'types', import_collate 'C', allow_moved_paths 'on', updatable 'false', metadata_staleness_ms '5');
 SELECT * FROM imported.tables();
 SELECT * FROM imported.columns_of('imported.scalars_v2');
 SELECT * FROM imported.columns_of('imported.nested');
 DROP FOREIGN TABLE imported.scalars_v1, imported.scalars_v2, imported.nested;
+-- A path that is short enough to be an identifier.
+\set link `mktemp -u /tmp/iceberg_fdw_XXXXXX`
+\setenv LINK :link
+\! ln -s "$ICEBERG_FDW_FIXTURES/types" "$LINK"
+SELECT set_config('import_test.fixtures', :'link', false) IS NOT NULL AS set;
+IMPORT FOREIGN SCHEMA :"link" LIMIT TO (nested) FROM SERVER import_lake INTO imported;
+SELECT * FROM imported.tables();
+DROP FOREIGN TABLE imported.nested;
+\! rm "$LINK"
+IMPORT FOREIGN SCHEMA "/nowhere/678901234567890123456789012345678901234567890123456789012" FROM SERVER import_lake INTO imported;
+SELECT set_config('import_test.fixtures', :'fixtures', false) IS NOT NULL AS set;
 IMPORT FOREIGN SCHEMA telemetry FROM SERVER import_lake INTO imported;
 SELECT * FROM imported.columns_of('imported.stations');
 SELECT * FROM imported.columns_of('imported.events');
@@ -53,7 +64,7 @@ DROP FOREIGN TABLE imported.stations, imported.events;
 
 -- Options are checked, though Postgres does not ask the validator.
 IMPORT FOREIGN SCHEMA shop FROM SERVER import_lake INTO imported OPTIONS (import_colate 'C');
-IMPORT FOREIGN SCHEMA shop FROM SERVER import_lake INTO imported OPTIONS (location '/x');
+IMPORT FOREIGN SCHEMA shop FROM SERVER import_lake INTO imported OPTIONS (table_name 'orders');
 IMPORT FOREIGN SCHEMA shop FROM SERVER import_lake INTO imported OPTIONS (allow_moved_paths 'maybe');
 IMPORT FOREIGN SCHEMA shop FROM SERVER import_lake INTO imported OPTIONS (password 'hush');
 IMPORT FOREIGN SCHEMA shop FROM SERVER import_lake INTO imported
@@ -85,12 +96,12 @@ $$;
 CREATE FUNCTION imported.field(id int, name text, type text DEFAULT '"int"') RETURNS text LANGUAGE sql AS $$
     SELECT format('{"id": %s, "name": %s, "required": true, "type": %s}', id, to_json(name), type)
 $$;
-\setenv ODD :scratch '/import'
 \set long_name `printf 'n%.0s' $(seq 1 70)`
 \! rm -rf "$ICEBERG_FDW_SCRATCH/import"
-\! cd "$ICEBERG_FDW_SCRATCH" && for table in columns wide broken newer "Mixed \"Case\" 'quoted'" "$(printf 't%.0s' $(seq 1 70))"; do mkdir -p "import/odd.ns/deep/$table/metadata" "import/odd/$table/metadata"; done
-\! rm -rf "$ICEBERG_FDW_SCRATCH/import/odd.ns"
-\! mkdir -p "$ICEBERG_FDW_SCRATCH/import/odd/no_table/data" && touch "$ICEBERG_FDW_SCRATCH/import/odd/a_file"
+\! mkdir -p "$ICEBERG_FDW_SCRATCH/import/odd/no_table/data" "$ICEBERG_FDW_SCRATCH/import/hive.db/sales/metadata"
+\! mkdir -p "$ICEBERG_FDW_SCRATCH/import/v3/types/metadata" "$ICEBERG_FDW_SCRATCH/import/v3/bare/metadata"
+\! touch "$ICEBERG_FDW_SCRATCH/import/odd/a_file"
+\! cd "$ICEBERG_FDW_SCRATCH/import/odd" && for table in columns wide broken newer empty "Mixed \"Case\" 'quoted'" "$(printf 't%.0s' $(seq 1 70))"; do mkdir -p "$table/metadata"; done
 \pset format unaligned
 \pset tuples_only on
 \set file :scratch '/import/odd/columns/metadata/v1.metadata.json'
@@ -115,6 +126,26 @@ SELECT imported.metadata('mixed', imported.field(1, 'a'));
 \set file :scratch '/import/odd/' `printf 't%.0s' $(seq 1 70)` '/metadata/v1.metadata.json'
 \o :file
 SELECT imported.metadata('long', imported.field(1, 'a'));
+\set file :scratch '/import/hive.db/sales/metadata/v1.metadata.json'
+\o :file
+SELECT imported.metadata('sales', imported.field(1, 'a'));
+\set file :scratch '/import/v3/bare/metadata/v1.metadata.json'
+\o :file
+SELECT imported.metadata('bare', '');
+\set file :scratch '/import/v3/types/metadata/v1.metadata.json'
+\o :file
+SELECT replace(replace(imported.metadata('types', string_agg(imported.field(n::int, 'c' || n, type), ',')),
+    '"format-version": 2', '"format-version": 3, "next-row-id": 0'), '"required": true', '"required": false')
+FROM unnest(ARRAY['"timestamp_ns"', '"timestamptz_ns"', '"unknown"', '"variant"', '"geometry"', '"geometry(srid:3857)"',
+    '"geography"', '"geography(OGC:CRS84, karney)"', '"fixed[3]"', '"decimal(38,38)"',
+    '{"type": "list", "element-id": 101, "element-required": false, "element": "variant"}',
+    '{"type": "list", "element-id": 102, "element-required": false, "element": "timestamp_ns"}',
+    '{"type": "list", "element-id": 103, "element-required": true, "element": "unknown"}',
+    '{"type": "list", "element-id": 104, "element-required": true, "element": {"type": "list", "element-id": 105, "element-required": true, "element": "int"}}',
+    '{"type": "list", "element-id": 106, "element-required": true, "element": {"type": "struct", "fields": []}}',
+    '{"type": "map", "key-id": 107, "key": "int", "value-id": 108, "value-required": false, "value": "string"}',
+    '{"type": "struct", "fields": [{"id": 109, "name": "x", "required": false, "type": "string"}]}'])
+    WITH ORDINALITY AS types(type, n);
 \o
 \pset format aligned
 \pset tuples_only off
@@ -122,12 +153,25 @@ SELECT imported.metadata('long', imported.field(1, 'a'));
 ALTER SERVER import_lake OPTIONS (SET warehouse :'warehouse');
 SELECT set_config('import_test.fixtures', :'scratch', false) IS NOT NULL AS set;
 -- The messages name files: a second psql shows them without the directory of this run.
-\setenv PGOPTIONS '-c client_min_messages=warning'
+\setenv PGDATABASE :DBNAME
 \! "$ICEBERG_FDW_PG_BIN/psql" -X -q -c 'IMPORT FOREIGN SCHEMA odd FROM SERVER import_lake INTO imported' 2>&1 | sed "s|$ICEBERG_FDW_SCRATCH|<scratch>|g"
 SELECT * FROM imported.tables();
 SELECT * FROM imported.columns_of('imported.columns');
 SELECT * FROM imported.columns_of('imported."Mixed ""Case"" ''quoted''"');
 DROP FOREIGN TABLE imported.columns, imported."Mixed ""Case"" 'quoted'";
+-- What is not wanted is not warned of.
+IMPORT FOREIGN SCHEMA odd LIMIT TO ("Mixed ""Case"" 'quoted'") FROM SERVER import_lake INTO imported;
+DROP FOREIGN TABLE imported."Mixed ""Case"" 'quoted'";
+-- A directory whose own name has a dot, as Hive's warehouses have them.
+IMPORT FOREIGN SCHEMA "hive.db" FROM SERVER import_lake INTO imported;
+SELECT * FROM imported.tables();
+DROP FOREIGN TABLE imported.sales;
+
+-- Types of format version 3, and a table without columns.
+IMPORT FOREIGN SCHEMA v3 FROM SERVER import_lake INTO imported OPTIONS (import_collate 'C');
+SELECT * FROM imported.columns_of('imported.types');
+SELECT * FROM imported.columns_of('imported.bare');
+DROP FOREIGN TABLE imported.types, imported.bare;
 
 -- standard_conforming_strings does not matter.
 SET standard_conforming_strings = off;
@@ -157,6 +201,10 @@ SELECT iceberg.attach(NULL, 'import_lake', :'orders');
 SELECT iceberg.attach('imported.p', NULL, :'orders');
 SELECT iceberg.attach('imported.p', 'import_lake', NULL);
 SELECT iceberg.attach('imported.p', 'no_server', :'orders');
+CREATE FOREIGN DATA WRAPPER import_other;
+CREATE SERVER import_other FOREIGN DATA WRAPPER import_other;
+SELECT iceberg.attach('imported.p', 'import_other', :'orders');
+DROP FOREIGN DATA WRAPPER import_other CASCADE;
 SELECT iceberg.attach('no_schema.p', 'import_lake', :'orders');
 SELECT iceberg.attach('imported.p', 'import_lake', 'shop/orders');
 SELECT iceberg.attach('imported.p', 'import_lake', :'orders', metadata_table_uuid => 'x');
@@ -167,7 +215,6 @@ SELECT iceberg.attach('imported.p', 'import_lake', :'orders', import_collate => 
 CREATE ROLE import_reader;
 GRANT USAGE ON FOREIGN SERVER import_lake TO import_reader;
 GRANT ALL ON SCHEMA imported TO import_reader;
-GRANT USAGE ON SCHEMA iceberg TO import_reader;
 SET ROLE import_reader;
 IMPORT FOREIGN SCHEMA odd LIMIT TO (columns) FROM SERVER import_lake INTO imported;
 SELECT iceberg.attach('imported.r', 'import_lake', :'orders');
@@ -181,8 +228,8 @@ SET ROLE import_reader;
 SELECT iceberg.attach('imported.s', 'import_lake', :'orders');
 RESET ROLE;
 
+SET client_min_messages = warning;
 DROP SCHEMA imported CASCADE;
 DROP SERVER import_lake;
-REVOKE USAGE ON SCHEMA iceberg FROM import_reader;
 DROP ROLE import_reader;
 \! rm -rf "$ICEBERG_FDW_SCRATCH/import"

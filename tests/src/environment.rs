@@ -1,7 +1,7 @@
 //! Where the tests run: the variables that `make test` sets.
 //! Without a server no test can say anything, so a missing variable is a failure, not a skip.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The connection string of a superuser of the throw-away cluster.
 pub const DSN: &str = "ICEBERG_FDW_TEST_DSN";
@@ -14,8 +14,8 @@ pub const PG_BIN: &str = "ICEBERG_FDW_PG_BIN";
 /// The server's major version.
 pub const PG_MAJOR: &str = "ICEBERG_FDW_PG_MAJOR";
 
-/// The place that the corpus' metadata names: there the tables can be read without being told that they moved.
-pub const CORPUS_IN_PLACE: &str = "/iceberg-corpus";
+/// The corpus at the place that its metadata names, where its tables can be read without being told that they moved; it may be absent.
+pub const CORPUS_IN_PLACE: &str = "ICEBERG_FDW_CORPUS_IN_PLACE";
 
 fn required(name: &str) -> String {
     match std::env::var(name) {
@@ -48,23 +48,21 @@ pub fn pg_major() -> u32 {
 
 /// The corpus, or why its tests cannot run.
 pub fn corpus() -> Result<PathBuf, String> {
-    let Ok(path) = std::env::var(CORPUS) else {
-        return Err(format!("{CORPUS} is not set"));
-    };
-    if Path::new(&path).is_dir() {
-        Ok(PathBuf::from(path))
-    } else {
-        Err(format!("{CORPUS} names no directory"))
-    }
+    directory(CORPUS)
 }
 
-/// The corpus at the place that its metadata names, if it is there.
+/// The corpus at the place that its metadata names, or why tests of it there cannot run.
 pub fn corpus_in_place() -> Result<PathBuf, String> {
-    corpus()?;
-    let path = PathBuf::from(CORPUS_IN_PLACE);
+    directory(CORPUS_IN_PLACE)
+}
+
+fn directory(name: &str) -> Result<PathBuf, String> {
+    let path = std::env::var(name)
+        .map(PathBuf::from)
+        .map_err(|_| format!("{name} is not set"))?;
     if path.is_dir() {
         Ok(path)
     } else {
-        Err(format!("{CORPUS_IN_PLACE} does not exist"))
+        Err(format!("{name} names no directory"))
     }
 }

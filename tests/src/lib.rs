@@ -9,6 +9,7 @@ pub mod failure;
 pub mod heap;
 pub mod iceberg_type;
 pub mod instant;
+pub mod large;
 pub mod literal;
 pub mod postgres_text;
 pub mod process;

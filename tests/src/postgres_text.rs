@@ -131,7 +131,7 @@ pub fn jsonb(kind: &IcebergType, json: &Json) -> Option<Value> {
             let entry = |(key, entry): (&String, &Json)| {
                 Some((Value::String(key.clone()), jsonb(value, entry)?))
             };
-            Value::map(json.as_object()?.iter().map(entry).collect::<Option<_>>()?)
+            Value::Map(json.as_object()?.iter().map(entry).collect::<Option<_>>()?)
         }
         IcebergType::Map(key, value) => {
             let entry = |entry: &Json| {
@@ -142,7 +142,7 @@ pub fn jsonb(kind: &IcebergType, json: &Json) -> Option<Value> {
                     jsonb(value, entry.get("value")?)?,
                 ))
             };
-            Value::map(json.as_array()?.iter().map(entry).collect::<Option<_>>()?)
+            Value::Map(json.as_array()?.iter().map(entry).collect::<Option<_>>()?)
         }
         // Dates, times, strings and UUIDs read the same in JSON as in Postgres' text.
         kind => scalar(kind, json.as_str()?)?,

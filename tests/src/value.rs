@@ -32,7 +32,7 @@ pub enum Value {
     Binary(Vec<u8>),
     Struct(Vec<(String, Value)>),
     List(Vec<Value>),
-    /// Entries in the order of their keys: a map has no order.
+    /// Entries as they were written; a map has no order: see [`Value::as_in_jsonb`].
     Map(Vec<(Value, Value)>),
 }
 
@@ -55,12 +55,6 @@ impl Value {
         })
     }
 
-    /// A map, its entries put in order.
-    pub fn map(mut entries: Vec<(Value, Value)>) -> Value {
-        entries.sort();
-        Value::Map(entries)
-    }
-
     /// A date and time with or without a zone, from its text; nanoseconds are floored to microseconds, as Postgres holds no more.
     pub fn timestamp(text: &str, with_zone: bool) -> Option<Value> {
         let (nanoseconds, zoned) = instant::parse_timestamp(text)?;
@@ -80,7 +74,7 @@ impl Value {
         parse_expected(kind, json).unwrap_or_else(|| panic!("{json} is no value of type {kind:?}"))
     }
 
-    /// What is left of a value inside `jsonb`: numbers there have no sign of zero.
+    /// What is left of a value inside `jsonb`: numbers there have no sign of zero. Entries of maps are put in the order of their keys.
     pub fn as_in_jsonb(self) -> Value {
         match self {
             Value::Float(bits) if f32::from_bits(bits) == 0.0 => Value::float(0.0),
@@ -94,12 +88,14 @@ impl Value {
             Value::List(elements) => {
                 Value::List(elements.into_iter().map(Value::as_in_jsonb).collect())
             }
-            Value::Map(entries) => Value::map(
-                entries
+            Value::Map(entries) => {
+                let mut entries: Vec<_> = entries
                     .into_iter()
                     .map(|(key, value)| (key.as_in_jsonb(), value.as_in_jsonb()))
-                    .collect(),
-            ),
+                    .collect();
+                entries.sort();
+                Value::Map(entries)
+            }
             other => other,
         }
     }
@@ -118,7 +114,7 @@ pub fn json_float(json: &Json) -> Option<f64> {
 
 /// Bytes of hexadecimal digits.
 pub fn hexadecimal(text: &str) -> Option<Vec<u8>> {
-    if text.len() % 2 != 0 || !text.is_ascii() {
+    if !text.len().is_multiple_of(2) || !text.is_ascii() {
         return None;
     }
     (0..text.len())
@@ -171,7 +167,7 @@ fn parse_expected(kind: &IcebergType, json: &Json) -> Option<Value> {
                     parse_expected(value, entry.get(1)?)?,
                 ))
             };
-            Value::map(
+            Value::Map(
                 json.get("$map")?
                     .as_array()?
                     .iter()

@@ -30,11 +30,12 @@ fn program(name: &str, database: &str) -> Command {
 
 /// Options of everything that the dump must bring back, and rows read through it.
 const CONTENTS: &[&str] = &[
-    "SELECT srvname, srvoptions FROM pg_foreign_server ORDER BY 1",
-    "SELECT srvname, usename, umoptions FROM pg_user_mappings ORDER BY 1",
-    "SELECT ftrelid::regclass, ftoptions FROM pg_foreign_table ORDER BY 1::text",
-    "SELECT attrelid::regclass, attname, format_type(atttypid, atttypmod), attfdwoptions FROM pg_attribute
-     WHERE attrelid IN (SELECT ftrelid FROM pg_foreign_table) AND attnum > 0 ORDER BY 1::text, attnum",
+    "SELECT srvname, ARRAY(SELECT unnest(srvoptions) ORDER BY 1) FROM pg_foreign_server ORDER BY 1",
+    "SELECT srvname, usename, ARRAY(SELECT unnest(umoptions) ORDER BY 1) FROM pg_user_mappings ORDER BY 1",
+    "SELECT relname, ARRAY(SELECT unnest(ftoptions) ORDER BY 1)
+     FROM pg_foreign_table JOIN pg_class c ON c.oid = ftrelid ORDER BY 1",
+    "SELECT relname, attname, format_type(atttypid, atttypmod), ARRAY(SELECT unnest(attfdwoptions) ORDER BY 1)
+     FROM pg_attribute JOIN pg_foreign_table ON ftrelid = attrelid JOIN pg_class c ON c.oid = ftrelid WHERE attnum > 0 ORDER BY 1, attnum",
     "SELECT * FROM offered ORDER BY id",
     "SELECT id, name, uuid FROM stations ORDER BY id",
     "SELECT count(*), sum(amount) FROM orders",

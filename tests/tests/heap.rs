@@ -214,12 +214,12 @@ fn products_with_compressed_metadata() {
 #[test]
 fn orders_and_customers() {
     let (_database, mut client) = compare_everything("warehouse/shop/orders", "orders");
-    attach_beside_heap(
+    let columns = attach_beside_heap(
         &mut client,
         "customers",
         &fixtures().join("warehouse/shop/customers"),
     );
-    assert_same_rows(&mut client, "customers", "*");
+    assert_same_rows(&mut client, "customers", &columns.join(", "));
     for zone in ZONES {
         client
             .batch_execute(&format!("SET timezone = '{zone}'"))
@@ -228,7 +228,7 @@ fn orders_and_customers() {
             "SELECT date_trunc('month', ordered_at), count(*), sum(amount), sum(items) FROM {orders} GROUP BY 1 ORDER BY 1",
             "SELECT count(*) FROM {orders} WHERE ordered_at >= '2025-06-01' AND ordered_at < '2025-07-01'",
             "SELECT count(*) FROM {orders} WHERE ordered_at < '2025-01-01 00:30'",
-            "SELECT id, ordered_at FROM {orders} WHERE ordered_at >= '2025-12-31 20:00' ORDER BY ordered_at, id",
+            "SELECT id, ordered_at FROM {orders} WHERE ordered_at >= '2025-12-31 09:00' ORDER BY ordered_at, id",
             "SELECT count(*), sum(amount) FROM {orders} WHERE ordered_at::date = '2025-03-30'",
         ] {
             assert_same_answer(&mut client, &["orders"], query);

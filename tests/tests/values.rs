@@ -69,7 +69,7 @@ fn the_first_and_last_date_of_postgres_are_read() {
         "date",
         dates(vec![-2_440_588, 2_145_042_905, 0, -1]),
         &[
-            "('4713-11-24 BC'::date)",
+            "('4714-11-24 BC'::date)",
             "('5874897-12-31'::date)",
             "('1970-01-01'::date)",
             "('1969-12-31'::date)",
@@ -98,7 +98,7 @@ fn a_date_that_would_be_minus_infinity_is_out_of_range() {
 fn the_first_and_last_timestamp_are_read() {
     let values = vec![-210_866_803_200_000_000, i64::MAX, 0, -1];
     let expected = [
-        "('4713-11-24 BC'::timestamp)",
+        "('4714-11-24 BC'::timestamp)",
         "('294247-01-10 04:00:54.775807'::timestamp)",
         "('1970-01-01'::timestamp)",
         "('1969-12-31 23:59:59.999999'::timestamp)",
@@ -110,7 +110,7 @@ fn the_first_and_last_timestamp_are_read() {
 fn the_first_and_last_timestamptz_are_read() {
     let values = vec![-210_866_803_200_000_000, i64::MAX, 0, -1];
     let expected = [
-        "('4713-11-24 00:00:00+00 BC'::timestamptz)",
+        "('4714-11-24 00:00:00+00 BC'::timestamptz)",
         "('294247-01-10 04:00:54.775807+00'::timestamptz)",
         "('1970-01-01 00:00:00+00'::timestamptz)",
         "('1969-12-31 23:59:59.999999+00'::timestamptz)",

@@ -31,8 +31,8 @@ pub(super) struct ColumnChunks {
     chunks: Arc<[(u64, Bytes)]>,
 }
 
-/// Decodes one row group.
-pub(super) struct RowGroupDecoder {
+/// Decodes one row group. `S` says whether the rows are still wanted.
+pub(super) struct RowGroupDecoder<S> {
     file: Arc<ParquetFile>,
     row_group: usize,
     chunks: ColumnChunks,
@@ -41,14 +41,16 @@ pub(super) struct RowGroupDecoder {
     rows_left: u64,
     /// `None` where no column is decoded.
     reader: Option<ParquetRecordBatchReader>,
+    still_wanted: S,
 }
 
-impl RowGroupDecoder {
+impl<S: Fn() -> bool> RowGroupDecoder<S> {
     /// A decoder of a row group whose needed column chunks have been fetched.
     pub(super) fn new(
         file: Arc<ParquetFile>,
         row_group: usize,
         chunks: ColumnChunks,
+        still_wanted: S,
     ) -> Result<Self> {
         let (rows_left, batch_rows) = match file.row_groups.get(row_group) {
             Some(known) => (known.rows, batch_rows(known)),
@@ -61,6 +63,7 @@ impl RowGroupDecoder {
             batch_rows,
             rows_left,
             reader: None,
+            still_wanted,
         };
         decoder.reader = panics::caught("its data", || decoder.reader(&ProjectionMask::all()))
             .map_err(|error| decoder.blame(error))?;
@@ -128,8 +131,10 @@ impl RowGroupDecoder {
                 let Some(reader) = self.reader(&alone)? else {
                     return Ok(());
                 };
+                // This goes over rows that have been decoded before, so it may take long.
                 reader
                     .into_iter()
+                    .take_while(|_| (self.still_wanted)())
                     .try_for_each(|batch| batch.map(|_| ()).map_err(|error| undecodable(&error)))
             });
             if let Err(fault) = fault {

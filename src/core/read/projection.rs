@@ -523,39 +523,7 @@ fn mismatch(wanted: &NestedField, stored: &ParquetType, path: &Path) -> Error {
             "column \"{}\" is {} in the file, which cannot be read as {}",
             path.join("."),
             leaf::describe(stored),
-            describe(&wanted.field_type),
+            wanted.field_type,
         ),
     )
-}
-
-/// An Iceberg type as the spec writes it; of nested types only the kind.
-fn describe(field_type: &Type) -> String {
-    use crate::spec::PrimitiveType as P;
-    match field_type {
-        Type::Struct(_) => "struct".to_owned(),
-        Type::List(_) => "list".to_owned(),
-        Type::Map(_) => "map".to_owned(),
-        Type::Variant => "variant".to_owned(),
-        Type::Primitive(primitive) => match primitive {
-            P::Boolean => "boolean".to_owned(),
-            P::Int => "int".to_owned(),
-            P::Long => "long".to_owned(),
-            P::Float => "float".to_owned(),
-            P::Double => "double".to_owned(),
-            P::Decimal { precision, scale } => format!("decimal({precision}, {scale})"),
-            P::Date => "date".to_owned(),
-            P::Time => "time".to_owned(),
-            P::Timestamp => "timestamp".to_owned(),
-            P::Timestamptz => "timestamptz".to_owned(),
-            P::TimestampNs => "timestamp_ns".to_owned(),
-            P::TimestamptzNs => "timestamptz_ns".to_owned(),
-            P::String => "string".to_owned(),
-            P::Uuid => "uuid".to_owned(),
-            P::Fixed(length) => format!("fixed[{length}]"),
-            P::Binary => "binary".to_owned(),
-            P::Unknown => "unknown".to_owned(),
-            P::Geometry { .. } => "geometry".to_owned(),
-            P::Geography { .. } => "geography".to_owned(),
-        },
-    }
 }

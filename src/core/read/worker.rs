@@ -195,7 +195,9 @@ async fn decode_all<T: Send + 'static>(shared: Arc<Shared<T>>) -> Result<()> {
 async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<bool> {
     let chunks = unit.chunks.result().await?;
     ReadMetrics::add(&shared.metrics.row_groups_read, 1);
-    let mut decoder = RowGroupDecoder::new(Arc::clone(&unit.file), unit.row_group, chunks)?;
+    let still_wanted = || !shared.sender.is_closed();
+    let mut decoder =
+        RowGroupDecoder::new(Arc::clone(&unit.file), unit.row_group, chunks, still_wanted)?;
     loop {
         let started = Instant::now();
         let Some(batch) = decoder.next()? else {

@@ -1,6 +1,11 @@
 //! Days since 1970-01-01 to year, month, day and back, in the proleptic Gregorian calendar, over the
 //! whole range that dates and timestamps can store. Spec: "Primitive Types", Appendix D.
 
+/// Microseconds of a day.
+pub(crate) const MICROS_A_DAY: i64 = 86_400_000_000;
+/// Nanoseconds of a day.
+pub(crate) const NANOS_A_DAY: i64 = 86_400_000_000_000;
+
 /// Days of 400 years, after which the calendar repeats.
 const DAYS_OF_ERA: i64 = 146_097;
 /// Days from 0000-03-01 to 1970-01-01.

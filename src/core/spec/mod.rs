@@ -7,21 +7,32 @@ mod calendar;
 pub(crate) mod corpus_tests;
 pub mod data_file;
 pub mod file_stats;
+mod iso_text;
 mod json;
 pub mod manifest;
 pub mod manifest_fields;
 pub mod manifest_list;
+#[cfg(test)]
+mod metadata_strategies;
 pub mod name_mapping;
 pub mod partition;
 pub mod partition_tuple;
+#[cfg(test)]
+mod property_tests;
 #[cfg(test)]
 mod reference_manifest_tests;
 pub mod schema;
 pub mod snapshot;
 pub mod sort_order;
 pub mod statistics_file;
+#[cfg(test)]
+mod strategies;
 pub mod table_metadata;
+#[cfg(test)]
+mod table_metadata_fault_tests;
 mod table_metadata_json;
+#[cfg(test)]
+mod table_metadata_tests;
 #[cfg(test)]
 pub(crate) mod test_files;
 pub mod transform;

@@ -42,6 +42,13 @@ impl Schema {
         }
     }
 
+    /// The same with keys that this version does not know, kept through a rewrite.
+    #[must_use]
+    pub fn with_unknown(mut self, unknown: Map<String, Value>) -> Self {
+        self.unknown = unknown;
+        self
+    }
+
     /// The id that snapshots refer to this schema by.
     pub fn schema_id(&self) -> i32 {
         self.schema_id
@@ -98,10 +105,8 @@ impl Schema {
             Some(identifiers) => identifiers.ints()?,
             None => Vec::new(),
         };
-        let schema = Self {
-            unknown: node.unknown(SCHEMA_KEYS)?,
-            ..Self::new(schema_id, identifiers, fields)
-        };
+        let schema =
+            Self::new(schema_id, identifiers, fields).with_unknown(node.unknown(SCHEMA_KEYS)?);
         schema.check().map_err(|error| node.at(&error, None))?;
         Ok(schema)
     }

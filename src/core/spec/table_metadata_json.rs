@@ -465,3 +465,33 @@ fn read_refs(
     }
     Ok(refs)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    #[test]
+    fn decompression_has_its_limit() {
+        let member = |size: usize| {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+            encoder.write_all(&vec![b' '; size]).unwrap();
+            encoder.finish().unwrap()
+        };
+        assert_eq!(decompress(&member(1_000), 1_000).unwrap().len(), 1_000);
+        let fault = decompress(&member(1_001), 1_000).unwrap_err();
+        assert_eq!(fault.kind(), ErrorKind::NotSupported);
+        assert!(
+            fault.message().contains("larger than 1000 bytes"),
+            "{fault}"
+        );
+        // All members count together.
+        let members = [member(600), member(600)].concat();
+        assert!(decompress(&members, 1_000).is_err());
+        assert_eq!(decompress(&members, 1_200).unwrap().len(), 1_200);
+    }
+}

@@ -3,8 +3,9 @@
 
 use uuid::Uuid;
 
+use super::calendar::{MICROS_A_DAY, NANOS_A_DAY};
+use super::iso_text::iso_date;
 use super::types::PrimitiveType;
-use super::value_json::{MICROS_A_DAY, NANOS_A_DAY, iso_date};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A value of a primitive type; the variant says how it is stored, the type beside it what it means.
@@ -179,4 +180,237 @@ pub(crate) fn decimal_to_big_endian(unscaled: i128) -> Vec<u8> {
         start += 1;
     }
     bytes[start..].to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(primitive: &PrimitiveType, bytes: &[u8]) -> PrimitiveValue {
+        PrimitiveValue::from_bytes(primitive, bytes).unwrap()
+    }
+
+    const DECIMAL: PrimitiveType = PrimitiveType::Decimal {
+        precision: 38,
+        scale: 2,
+    };
+
+    #[test]
+    fn binary_forms_of_the_spec() {
+        // Appendix D: little-endian numbers, big-endian decimals and UUIDs, bytes as they are. The
+        // values are those of Appendix B.
+        let uuid = Uuid::try_parse("f79c3e09-677c-4bbd-a479-3f349cb785e7").unwrap();
+        let micros = 1_510_871_468_000_001_i64;
+        for (primitive, value, bytes) in [
+            (
+                PrimitiveType::Boolean,
+                PrimitiveValue::Boolean(false),
+                vec![0],
+            ),
+            (
+                PrimitiveType::Boolean,
+                PrimitiveValue::Boolean(true),
+                vec![1],
+            ),
+            (
+                PrimitiveType::Int,
+                PrimitiveValue::Int(34),
+                vec![0x22, 0, 0, 0],
+            ),
+            (
+                PrimitiveType::Int,
+                PrimitiveValue::Int(-2),
+                vec![0xFE, 0xFF, 0xFF, 0xFF],
+            ),
+            (
+                PrimitiveType::Long,
+                PrimitiveValue::Long(34),
+                vec![0x22, 0, 0, 0, 0, 0, 0, 0],
+            ),
+            (
+                PrimitiveType::Float,
+                PrimitiveValue::Float(-4.5),
+                vec![0, 0, 0x90, 0xC0],
+            ),
+            (
+                PrimitiveType::Double,
+                PrimitiveValue::Double(6.0),
+                vec![0, 0, 0, 0, 0, 0, 0x18, 0x40],
+            ),
+            (DECIMAL, PrimitiveValue::Decimal(1_420), vec![0x05, 0x8C]),
+            (
+                PrimitiveType::Date,
+                PrimitiveValue::Date(17_486),
+                vec![0x4E, 0x44, 0, 0],
+            ),
+            (
+                PrimitiveType::Timestamp,
+                PrimitiveValue::Timestamp(micros),
+                micros.to_le_bytes().to_vec(),
+            ),
+            (
+                PrimitiveType::String,
+                PrimitiveValue::String("é".into()),
+                vec![0xC3, 0xA9],
+            ),
+            (
+                PrimitiveType::String,
+                PrimitiveValue::String(String::new()),
+                vec![],
+            ),
+            (
+                PrimitiveType::Uuid,
+                PrimitiveValue::Uuid(uuid),
+                vec![
+                    0xF7, 0x9C, 0x3E, 0x09, 0x67, 0x7C, 0x4B, 0xBD, 0xA4, 0x79, 0x3F, 0x34, 0x9C,
+                    0xB7, 0x85, 0xE7,
+                ],
+            ),
+            (
+                PrimitiveType::Fixed(3),
+                PrimitiveValue::Fixed(vec![1, 2, 3]),
+                vec![1, 2, 3],
+            ),
+            (
+                PrimitiveType::Binary,
+                PrimitiveValue::Binary(vec![0]),
+                vec![0],
+            ),
+        ] {
+            assert_eq!(read(&primitive, &bytes), value);
+            assert_eq!(value.to_bytes(), bytes);
+        }
+    }
+
+    #[test]
+    fn any_byte_but_zero_is_true() {
+        assert_eq!(
+            read(&PrimitiveType::Boolean, &[0x80]),
+            PrimitiveValue::Boolean(true)
+        );
+    }
+
+    #[test]
+    fn decimals_of_any_length() {
+        // Shortest forms as Java's BigInteger.toByteArray makes them.
+        let nines = 10_i128.pow(38) - 1;
+        let nines_bytes = vec![
+            0x4B, 0x3B, 0x4C, 0xA8, 0x5A, 0x86, 0xC4, 0x7A, 0x09, 0x8A, 0x22, 0x3F, 0xFF, 0xFF,
+            0xFF, 0xFF,
+        ];
+        for (unscaled, bytes) in [
+            (0, vec![0x00]),
+            (-1, vec![0xFF]),
+            (127, vec![0x7F]),
+            (128, vec![0x00, 0x80]),
+            (-128, vec![0x80]),
+            (-129, vec![0xFF, 0x7F]),
+            (255, vec![0x00, 0xFF]),
+            (-256, vec![0xFF, 0x00]),
+            (nines, nines_bytes.clone()),
+        ] {
+            assert_eq!(
+                PrimitiveValue::Decimal(unscaled).to_bytes(),
+                bytes,
+                "{unscaled}"
+            );
+            assert_eq!(read(&DECIMAL, &bytes), PrimitiveValue::Decimal(unscaled));
+            let fill = if unscaled < 0 { 0xFF } else { 0x00 };
+            let longer = [vec![fill; 20], bytes].concat();
+            assert_eq!(read(&DECIMAL, &longer), PrimitiveValue::Decimal(unscaled));
+        }
+        assert_eq!(
+            read(&DECIMAL, &PrimitiveValue::Decimal(-nines).to_bytes()),
+            PrimitiveValue::Decimal(-nines)
+        );
+        let too_large = [vec![0x01], vec![0; 16]].concat();
+        let wrong_sign = [vec![0x00], vec![0x80; 16]].concat();
+        for bytes in [vec![], too_large, wrong_sign] {
+            let fault = PrimitiveValue::from_bytes(&DECIMAL, &bytes).unwrap_err();
+            assert_eq!(fault.kind(), ErrorKind::Corrupt);
+        }
+    }
+
+    #[test]
+    fn values_written_before_their_type_was_widened() {
+        // "Schema Evolution": the length of the bytes tells the type at the time of writing.
+        let four = (-3_i32).to_le_bytes();
+        assert_eq!(read(&PrimitiveType::Long, &four), PrimitiveValue::Long(-3));
+        let float = 0.1_f32;
+        assert_eq!(
+            read(&PrimitiveType::Double, &float.to_le_bytes()),
+            PrimitiveValue::Double(f64::from(float))
+        );
+        assert_eq!(
+            read(&PrimitiveType::Timestamp, &four),
+            PrimitiveValue::from_json(&PrimitiveType::Timestamp, &json!("1969-12-29T00:00:00"))
+                .unwrap()
+        );
+        assert_eq!(
+            read(&PrimitiveType::TimestampNs, &four),
+            PrimitiveValue::from_json(&PrimitiveType::TimestampNs, &json!("1969-12-29T00:00:00"))
+                .unwrap()
+        );
+        let last_day = i32::MAX.to_le_bytes();
+        assert_eq!(
+            read(&PrimitiveType::Timestamp, &100_000_000_i32.to_le_bytes()),
+            PrimitiveValue::Timestamp(8_640_000_000_000_000_000)
+        );
+        for primitive in [PrimitiveType::Timestamp, PrimitiveType::TimestampNs] {
+            let fault = PrimitiveValue::from_bytes(&primitive, &last_day).unwrap_err();
+            assert_eq!(fault.kind(), ErrorKind::OutOfRange);
+            // Java's LocalDate.ofEpochDay(Integer.MAX_VALUE)
+            assert!(fault.message().contains("+5881580-07-11"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn dates_are_not_widened_to_timestamps_with_zone() {
+        for primitive in [PrimitiveType::Timestamptz, PrimitiveType::TimestamptzNs] {
+            assert!(PrimitiveValue::from_bytes(&primitive, &[0; 4]).is_err());
+        }
+    }
+
+    #[test]
+    fn bytes_of_a_wrong_length_are_corrupt() {
+        for (primitive, lengths) in [
+            (PrimitiveType::Boolean, &[0, 2][..]),
+            (PrimitiveType::Int, &[0, 3, 5, 8]),
+            (PrimitiveType::Long, &[0, 3, 5, 9]),
+            (PrimitiveType::Float, &[0, 8]),
+            (PrimitiveType::Double, &[0, 7]),
+            (PrimitiveType::Date, &[0, 8]),
+            (PrimitiveType::Time, &[0, 4]),
+            (PrimitiveType::Timestamp, &[0, 7]),
+            (PrimitiveType::Uuid, &[0, 15, 17]),
+            (PrimitiveType::Fixed(3), &[4]),
+        ] {
+            for length in lengths {
+                let fault = PrimitiveValue::from_bytes(&primitive, &vec![0; *length]).unwrap_err();
+                assert_eq!(fault.kind(), ErrorKind::Corrupt);
+                assert_eq!(
+                    fault.message(),
+                    format!("{length} bytes are no value of type {primitive}")
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_is_not_utf8() {
+        let fault = PrimitiveValue::from_bytes(&PrimitiveType::String, b"a\xFF").unwrap_err();
+        assert_eq!(fault.kind(), ErrorKind::InvalidText);
+        let fault = PrimitiveValue::from_bytes(&PrimitiveType::Unknown, b"").unwrap_err();
+        assert_eq!(fault.kind(), ErrorKind::NotSupported);
+    }
+
+    #[test]
+    fn a_bound_of_a_fixed_may_be_cut_short() {
+        assert_eq!(
+            read(&PrimitiveType::Fixed(8), &[7]),
+            PrimitiveValue::Fixed(vec![7])
+        );
+    }
 }

@@ -4,16 +4,12 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::calendar::CalendarDate;
+use super::iso_text::{
+    days, iso_date, iso_time, iso_timestamp, timestamp, units_of_day, without_zone,
+};
 use super::types::PrimitiveType;
 use super::value::PrimitiveValue;
 use crate::error::{Error, ErrorKind, Result};
-
-/// Microseconds of a day.
-pub(crate) const MICROS_A_DAY: i64 = 86_400_000_000;
-/// Nanoseconds of a day.
-pub(crate) const NANOS_A_DAY: i64 = 86_400_000_000_000;
-const SECONDS_A_DAY: i64 = 86_400;
 
 impl PrimitiveValue {
     /// Reads the JSON single-value form.
@@ -201,98 +197,6 @@ fn decimal(text: &str, precision: u8, scale: u8) -> Option<i128> {
     })
 }
 
-/// `2017-11-16`; years beyond 9999 with a sign and as many digits as they need.
-pub(crate) fn iso_date(days: i64) -> String {
-    let CalendarDate { year, month, day } = CalendarDate::from_days(days);
-    let sign = match year {
-        ..0 => "-",
-        0..=9_999 => "",
-        _ => "+",
-    };
-    format!("{sign}{:04}-{month:02}-{day:02}", year.unsigned_abs())
-}
-
-/// `22:31:08.123456`, with 6 or 9 digits after the point.
-fn iso_time(units: i64, digits: u32) -> String {
-    let units_a_second = 10_i64.pow(digits);
-    let (seconds, fraction) = (
-        units.div_euclid(units_a_second),
-        units.rem_euclid(units_a_second),
-    );
-    format!(
-        "{:02}:{:02}:{:02}.{fraction:0width$}",
-        seconds / 3_600,
-        seconds / 60 % 60,
-        seconds % 60,
-        width = digits as usize
-    )
-}
-
-/// `2017-11-16T22:31:08.123456`, with 6 or 9 digits after the point.
-fn iso_timestamp(units: i64, digits: u32) -> String {
-    let units_a_day = SECONDS_A_DAY * 10_i64.pow(digits);
-    format!(
-        "{}T{}",
-        iso_date(units.div_euclid(units_a_day)),
-        iso_time(units.rem_euclid(units_a_day), digits)
-    )
-}
-
-fn digits(text: &str) -> Option<i64> {
-    let only_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    only_digits.then(|| text.parse().ok()).flatten()
-}
-
-fn two_digits(text: &str, below: i64) -> Option<i64> {
-    digits(text).filter(|value| text.len() == 2 && *value < below)
-}
-
-fn days(text: &str) -> Option<i64> {
-    let (negative, unsigned) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let mut parts = unsigned.split('-');
-    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
-    if year.len() < 4 || parts.next().is_some() {
-        return None;
-    }
-    let year = digits(year)?;
-    CalendarDate {
-        year: if negative { -year } else { year },
-        month: two_digits(month, 13)?.try_into().ok()?,
-        day: two_digits(day, 32)?.try_into().ok()?,
-    }
-    .to_days()
-}
-
-/// `HH:MM[:SS[.fraction]]` in units of 10^-`precision` seconds.
-fn units_of_day(text: &str, precision: u32) -> Option<i64> {
-    let (hour, rest) = text.split_once(':')?;
-    let (minute, seconds) = match rest.split_once(':') {
-        Some((minute, seconds)) => (minute, seconds),
-        None => (rest, "00"),
-    };
-    let (second, fraction) = seconds.split_once('.').unwrap_or((seconds, "0"));
-    let seconds =
-        two_digits(hour, 24)? * 3_600 + two_digits(minute, 60)? * 60 + two_digits(second, 60)?;
-    let missing = precision.checked_sub(fraction.len().try_into().ok()?)?;
-    Some(seconds * 10_i64.pow(precision) + digits(fraction)? * 10_i64.pow(missing))
-}
-
-fn timestamp(text: &str, precision: u32) -> Option<i64> {
-    let (date, time) = text.split_once('T')?;
-    let units_a_day = i128::from(SECONDS_A_DAY * 10_i64.pow(precision));
-    // Wider than the result: the first day of the range is not in it as a whole.
-    let units = i128::from(days(date)?) * units_a_day + i128::from(units_of_day(time, precision)?);
-    units.try_into().ok()
-}
-
-fn without_zone(text: &str) -> Option<&str> {
-    text.strip_suffix("+00:00")
-        .or_else(|| text.strip_suffix('Z'))
-}
-
 fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes
@@ -315,4 +219,281 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
             .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | *digit as u8))
             .collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const DECIMAL: PrimitiveType = PrimitiveType::Decimal {
+        precision: 9,
+        scale: 2,
+    };
+
+    fn read(primitive: &PrimitiveType, json: Value) -> PrimitiveValue {
+        PrimitiveValue::from_json(primitive, &json).unwrap()
+    }
+
+    #[test]
+    fn json_forms_of_the_spec() {
+        // The examples of Appendix D, in its form both ways.
+        let uuid = "f79c3e09-677c-4bbd-a479-3f349cb785e7";
+        // select extract(epoch from timestamp '2017-11-16 22:31:08.123456') * 1000000
+        let micros = 1_510_871_468_123_456;
+        for (primitive, value, json) in [
+            (
+                PrimitiveType::Boolean,
+                PrimitiveValue::Boolean(true),
+                json!(true),
+            ),
+            (PrimitiveType::Int, PrimitiveValue::Int(34), json!(34)),
+            (PrimitiveType::Long, PrimitiveValue::Long(34), json!(34)),
+            (PrimitiveType::Float, PrimitiveValue::Float(1.0), json!(1.0)),
+            (
+                PrimitiveType::Double,
+                PrimitiveValue::Double(1.0),
+                json!(1.0),
+            ),
+            (DECIMAL, PrimitiveValue::Decimal(1_420), json!("14.20")),
+            (
+                PrimitiveType::Date,
+                PrimitiveValue::Date(17_486),
+                json!("2017-11-16"),
+            ),
+            (
+                PrimitiveType::Time,
+                PrimitiveValue::Time(81_068_123_456),
+                json!("22:31:08.123456"),
+            ),
+            (
+                PrimitiveType::Timestamp,
+                PrimitiveValue::Timestamp(micros),
+                json!("2017-11-16T22:31:08.123456"),
+            ),
+            (
+                PrimitiveType::Timestamptz,
+                PrimitiveValue::Timestamptz(micros),
+                json!("2017-11-16T22:31:08.123456+00:00"),
+            ),
+            (
+                PrimitiveType::TimestampNs,
+                PrimitiveValue::TimestampNs(micros * 1_000 + 789),
+                json!("2017-11-16T22:31:08.123456789"),
+            ),
+            (
+                PrimitiveType::TimestamptzNs,
+                PrimitiveValue::TimestamptzNs(micros * 1_000 + 789),
+                json!("2017-11-16T22:31:08.123456789+00:00"),
+            ),
+            (
+                PrimitiveType::String,
+                PrimitiveValue::String("iceberg".into()),
+                json!("iceberg"),
+            ),
+            (
+                PrimitiveType::Uuid,
+                PrimitiveValue::Uuid(Uuid::try_parse(uuid).unwrap()),
+                json!(uuid),
+            ),
+            (
+                PrimitiveType::Fixed(4),
+                PrimitiveValue::Fixed(vec![0, 1, 2, 255]),
+                json!("000102ff"),
+            ),
+            (
+                PrimitiveType::Binary,
+                PrimitiveValue::Binary(vec![0, 1, 2, 255]),
+                json!("000102ff"),
+            ),
+        ] {
+            assert_eq!(read(&primitive, json.clone()), value);
+            assert_eq!(value.to_json(&primitive), json);
+        }
+    }
+
+    #[test]
+    fn before_1970_and_the_extremes() {
+        let timestamp = PrimitiveType::Timestamp;
+        for (micros, text) in [
+            (-1, "1969-12-31T23:59:59.999999"),
+            (-62_135_596_800_000_000, "0001-01-01T00:00:00.000000"),
+            (-62_135_596_800_000_001, "0000-12-31T23:59:59.999999"),
+            // As Java's Instant prints the ends of a long of microseconds.
+            (i64::MAX, "+294247-01-10T04:00:54.775807"),
+            (i64::MIN, "-290308-12-21T19:59:05.224192"),
+        ] {
+            let value = PrimitiveValue::Timestamp(micros);
+            assert_eq!(value.to_json(&timestamp), json!(text));
+            assert_eq!(read(&timestamp, json!(text)), value);
+        }
+        for (days, text) in [(i32::MAX, "+5881580-07-11"), (i32::MIN, "-5877641-06-23")] {
+            let value = PrimitiveValue::Date(days);
+            assert_eq!(value.to_json(&PrimitiveType::Date), json!(text));
+            assert_eq!(read(&PrimitiveType::Date, json!(text)), value);
+        }
+        assert_eq!(
+            PrimitiveValue::TimestampNs(i64::MIN).to_json(&PrimitiveType::TimestampNs),
+            json!("1677-09-21T00:12:43.145224192")
+        );
+    }
+
+    #[test]
+    fn decimals_keep_their_scale() {
+        let wide = PrimitiveType::Decimal {
+            precision: 38,
+            scale: 0,
+        };
+        let nines = "9".repeat(38);
+        for (primitive, unscaled, text) in [
+            (&DECIMAL, 0, "0.00"),
+            (&DECIMAL, 5, "0.05"),
+            (&DECIMAL, -5, "-0.05"),
+            (&DECIMAL, -1_420, "-14.20"),
+            (&wide, 10_i128.pow(38) - 1, nines.as_str()),
+        ] {
+            let value = PrimitiveValue::Decimal(unscaled);
+            assert_eq!(value.to_json(primitive), json!(text));
+            assert_eq!(read(primitive, json!(text)), value);
+        }
+        for (text, unscaled) in [
+            ("14.2", 1_420),
+            ("14", 1_400),
+            ("1.42E+1", 1_420),
+            ("142e-1", 1_420),
+            ("14.200", 1_420),
+            ("+14.20", 1_420),
+            (".5", 50),
+            ("0e99999", 0),
+        ] {
+            assert_eq!(
+                read(&DECIMAL, json!(text)),
+                PrimitiveValue::Decimal(unscaled),
+                "{text}"
+            );
+        }
+        for text in [
+            "14.205",
+            "10000000.00",
+            "",
+            ".",
+            "-",
+            "1e",
+            "1e99999999999",
+            "1e30",
+            "1e-30",
+            "1.0.0",
+            "NaN",
+            "0x10",
+            " 1",
+            "1_0",
+            "1e2147483647",
+        ] {
+            assert!(
+                PrimitiveValue::from_json(&DECIMAL, &json!(text)).is_err(),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn floats_are_written_with_their_own_digits() {
+        let value = PrimitiveValue::Float(0.1);
+        assert_eq!(value.to_json(&PrimitiveType::Float).to_string(), "0.1");
+        assert_eq!(read(&PrimitiveType::Float, json!(0.1)), value);
+        assert_eq!(
+            PrimitiveValue::Double(f64::MAX)
+                .to_json(&PrimitiveType::Double)
+                .to_string(),
+            "1.7976931348623157e+308"
+        );
+        for (value, text) in [
+            (f64::INFINITY, "Infinity"),
+            (f64::NEG_INFINITY, "-Infinity"),
+        ] {
+            assert_eq!(
+                PrimitiveValue::Double(value).to_json(&PrimitiveType::Double),
+                json!(text)
+            );
+            assert_eq!(
+                read(&PrimitiveType::Float, json!(text)),
+                PrimitiveValue::Float(value as f32)
+            );
+        }
+        assert_eq!(
+            PrimitiveValue::Float(f32::NAN).to_json(&PrimitiveType::Float),
+            json!("NaN")
+        );
+        assert!(PrimitiveValue::from_json(&PrimitiveType::Float, &json!(1e300)).is_err());
+    }
+
+    #[test]
+    fn shorter_times_are_read() {
+        assert_eq!(
+            read(&PrimitiveType::Time, json!("12:34:56.789")),
+            PrimitiveValue::Time(45_296_789_000)
+        );
+        assert_eq!(
+            read(&PrimitiveType::Time, json!("12:34")),
+            PrimitiveValue::Time(45_240_000_000)
+        );
+        assert_eq!(
+            read(&PrimitiveType::Timestamptz, json!("1970-01-01T00:00:01Z")),
+            PrimitiveValue::Timestamptz(1_000_000)
+        );
+    }
+
+    #[test]
+    fn what_is_no_value_is_corrupt() {
+        let (int, date, time) = (PrimitiveType::Int, PrimitiveType::Date, PrimitiveType::Time);
+        let (timestamp, zoned) = (PrimitiveType::Timestamp, PrimitiveType::Timestamptz);
+        for (primitive, json) in [
+            (&PrimitiveType::Boolean, json!(1)),
+            (&int, json!(2_147_483_648_i64)),
+            (&int, json!(1.0)),
+            (&int, json!("1")),
+            (&int, json!(null)),
+            (&PrimitiveType::Long, json!(9_223_372_036_854_775_808_u64)),
+            (&PrimitiveType::Double, json!("1.0")),
+            (&DECIMAL, json!(14.2)),
+            (&date, json!("2023-02-29")),
+            (&date, json!("17-11-16")),
+            (&date, json!("2017-1-16")),
+            (&date, json!("2017-11-16T00:00:00")),
+            (&date, json!("9999999-01-01")),
+            (&date, json!(17486)),
+            (&time, json!("24:00:00")),
+            (&time, json!("22:60:00")),
+            (&time, json!("22:31:60")),
+            (&time, json!("22:31:08.1234567")),
+            (&time, json!("22:31:08.")),
+            (&time, json!("22")),
+            (&time, json!("-1:00:00")),
+            (&timestamp, json!("2017-11-16T22:31:08+00:00")),
+            (&timestamp, json!("2017-11-16 22:31:08")),
+            (&timestamp, json!("+294248-01-01T00:00:00")),
+            (&zoned, json!("2017-11-16T22:31:08")),
+            (&zoned, json!("2017-11-16T22:31:08-08:00")),
+            (
+                &PrimitiveType::TimestampNs,
+                json!("1677-09-21T00:12:43.145224191"),
+            ),
+            (
+                &PrimitiveType::Uuid,
+                json!("f79c3e09677c4bbda4793f349cb785e7"),
+            ),
+            (&PrimitiveType::Fixed(4), json!("000102")),
+            (&PrimitiveType::Fixed(2), json!("00é")),
+            (&PrimitiveType::Binary, json!("0")),
+            (&PrimitiveType::Binary, json!("zz")),
+        ] {
+            let fault = PrimitiveValue::from_json(primitive, &json).unwrap_err();
+            assert_eq!(fault.kind(), ErrorKind::Corrupt);
+            assert_eq!(
+                fault.message(),
+                format!("{json} is no value of type {primitive}")
+            );
+        }
+    }
 }

@@ -8,8 +8,8 @@ use std::time::SystemTime;
 pub struct Directory {
     /// Its files and directories, symbolic links followed, in no particular order.
     pub entries: Vec<DirectoryEntry>,
-    /// Names that are not UTF-8, with the faulty bytes replaced; no location can name them.
-    pub not_utf8: Vec<String>,
+    /// Those whose names are not UTF-8, with the faulty bytes replaced: no location can name them.
+    pub not_utf8: Vec<DirectoryEntry>,
 }
 
 /// A file or directory in a [`Directory`].

@@ -1,6 +1,7 @@
 //! The local file system: from a resolved path to a regular file and its bytes.
 //! Spec: "Paths in Metadata"; the name of a file is taken byte for byte.
 
+use std::error::Error as StdError;
 use std::fs;
 use std::io::ErrorKind as IoErrorKind;
 use std::ops::Range;
@@ -60,21 +61,21 @@ impl LocalFile {
 
     /// The bytes of `range`, which must lie within the size.
     pub(super) async fn fetch(&self, location: &Location, range: Range<u64>) -> Result<Bytes> {
-        let wanted = range.end - range.start;
-        let bytes = match &self.object_path {
-            Some(path) => self
-                .store
-                .get_ranges(path, std::slice::from_ref(&range))
-                .await
-                .map_err(|error| store_error(location, error))?
-                .pop()
-                .unwrap_or_default(),
-            None => self.fetch_directly(location, range).await?,
+        let Some(path) = &self.object_path else {
+            return self.fetch_directly(location, range).await;
         };
-        if bytes.len() as u64 != wanted {
-            return Err(Error::corrupt(location, "it shrank while it was read"));
+        let read = self
+            .store
+            .get_ranges(path, std::slice::from_ref(&range))
+            .await;
+        // The range was within the file when it was found. If it no longer is, the object store
+        // gives fewer bytes or an error of a kind that it keeps to itself.
+        let is_shorter = || fs::metadata(&self.path).is_ok_and(|now| now.len() < range.end);
+        match read.map(|mut read| read.pop().unwrap_or_default()) {
+            Ok(bytes) if bytes.len() as u64 == range.end - range.start => Ok(bytes),
+            Err(error) if !is_shorter() => Err(store_error(location, error)),
+            _ => Err(io_error(location, IoErrorKind::UnexpectedEof.into())),
         }
-        Ok(bytes)
     }
 
     /// Reads without the object store, which has no name for files like `a#1` (its own temporary
@@ -106,40 +107,45 @@ pub(super) async fn list(path: &ResolvedPath, wanted: fn(&str) -> bool) -> Resul
         let mut directory = Directory::default();
         for entry in fs::read_dir(&path).map_err(|error| io_error(location, error))? {
             let entry = entry.map_err(|error| io_error(location, error))?;
-            let name = match entry.file_name().into_string() {
-                Ok(name) => name,
-                Err(name) => {
-                    directory.not_utf8.push(name.to_string_lossy().into_owned());
-                    continue;
-                }
-            };
+            let file_name = entry.file_name();
+            let name = file_name.to_string_lossy();
             if !wanted(&name) {
                 continue;
             }
             // Through a symbolic link; a broken one, or a file removed meanwhile, is not there.
-            let Ok(metadata) = fs::metadata(path.join(&name)) else {
+            let Ok(metadata) = fs::metadata(path.join(&file_name)) else {
                 continue;
             };
-            directory.entries.push(DirectoryEntry {
-                name,
+            let entry = DirectoryEntry {
+                name: name.into_owned(),
                 is_directory: metadata.is_dir(),
                 is_file: metadata.is_file(),
                 size: metadata.len(),
                 modified: metadata.modified().ok(),
-                version: format!(
-                    "{}-{}-{}.{}-{}.{}",
-                    metadata.dev(),
-                    metadata.ino(),
-                    metadata.mtime(),
-                    metadata.mtime_nsec(),
-                    metadata.ctime(),
-                    metadata.ctime_nsec()
-                ),
-            });
+                version: version(&metadata),
+            };
+            match file_name.to_str() {
+                Some(_) => directory.entries.push(entry),
+                None => directory.not_utf8.push(entry),
+            }
         }
         Ok(directory)
     })
     .await
+}
+
+/// Differs for every file and for every state of its content that the file system can tell apart.
+fn version(metadata: &fs::Metadata) -> String {
+    format!(
+        "{}-{}-{}-{}.{}-{}.{}",
+        metadata.dev(),
+        metadata.ino(),
+        metadata.len(),
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        metadata.ctime(),
+        metadata.ctime_nsec()
+    )
 }
 
 fn real_path(resolved: &ResolvedPath) -> Result<PathBuf> {
@@ -211,21 +217,96 @@ fn io_error(location: &Location, error: std::io::Error) -> Error {
 }
 
 fn store_error(location: &Location, error: object_store::Error) -> Error {
-    // The object store wraps the operating system's error one or two levels deep.
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-    while let Some(current) = cause {
-        if let Some(io) = current.downcast_ref::<std::io::Error>() {
-            let io = match io.raw_os_error() {
-                Some(code) => std::io::Error::from_raw_os_error(code),
-                None => std::io::Error::new(io.kind(), io.to_string()),
-            };
-            return io_error(location, io);
-        }
-        cause = current.source();
+    let cause = error_chain(&error).find_map(|cause| cause.downcast_ref::<std::io::Error>());
+    if let Some(io) = cause {
+        let io = match io.raw_os_error() {
+            Some(code) => std::io::Error::from_raw_os_error(code),
+            None => std::io::Error::new(io.kind(), io.to_string()),
+        };
+        return io_error(location, io);
     }
     Error::new(
         ErrorKind::Unreachable,
         format!("file \"{location}\" cannot be read: {error}"),
     )
     .with_source(error)
+}
+
+/// The error and what it came from, outermost first.
+fn error_chain<'a>(
+    error: &'a (dyn StdError + 'static),
+) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |error| (*error).source())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reach::Reach;
+    use super::*;
+
+    fn resolved(path: &Path) -> ResolvedPath {
+        let location = Location::parse(path.to_str().expect("UTF-8")).expect("a location");
+        let table = location.parent().expect("a directory");
+        Reach::new(table, []).check(location).expect("within reach")
+    }
+
+    #[tokio::test]
+    async fn a_file_that_changes_after_it_was_found() {
+        let keep = tempfile::tempdir().expect("a directory");
+        for name in ["plain", "direct#1"] {
+            let path = keep.path().join(name);
+            let resolved = resolved(&path);
+            let store = Arc::new(LocalFileSystem::new());
+            for (size_then, range, kind) in [
+                (Some(5), 0..10, ErrorKind::Corrupt),
+                (Some(5), 5..10, ErrorKind::Corrupt),
+                (Some(0), 2..3, ErrorKind::Corrupt),
+                (None, 0..10, ErrorKind::FileNotFound),
+            ] {
+                fs::write(&path, "0123456789").expect("written");
+                let file = LocalFile::locate(Arc::clone(&store), &resolved).await;
+                let file = file.expect("found");
+                assert_eq!(file.object_path.is_some(), name == "plain");
+                match size_then {
+                    Some(size) => fs::write(&path, "x".repeat(size)).expect("written"),
+                    None => fs::remove_file(&path).expect("removed"),
+                }
+                let error = file
+                    .fetch(resolved.location(), range)
+                    .await
+                    .expect_err("an error");
+                assert_eq!(error.kind(), kind, "{name} {size_then:?}: {error}");
+                let names_it = error.message().contains(path.to_str().expect("UTF-8"));
+                assert!(names_it, "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn errors_of_the_operating_system() {
+        let location = Location::parse("/wh/t/a").expect("a location");
+        for (code, kind) in [
+            (2, ErrorKind::FileNotFound),      // ENOENT
+            (20, ErrorKind::FileNotFound),     // ENOTDIR
+            (36, ErrorKind::FileNotFound),     // ENAMETOOLONG
+            (13, ErrorKind::PermissionDenied), // EACCES
+            (1, ErrorKind::PermissionDenied),  // EPERM
+            (5, ErrorKind::Unreachable),       // EIO
+            (24, ErrorKind::Unreachable),      // EMFILE
+        ] {
+            let direct = io_error(&location, std::io::Error::from_raw_os_error(code));
+            let wrapped = store_error(
+                &location,
+                object_store::Error::Generic {
+                    store: "LocalFileSystem",
+                    source: Box::new(std::io::Error::from_raw_os_error(code)),
+                },
+            );
+            for error in [direct, wrapped] {
+                assert_eq!(error.kind(), kind, "{code}");
+                assert!(error.message().contains("\"/wh/t/a\""), "{error}");
+                assert_eq!(error.hint().is_some(), kind == ErrorKind::PermissionDenied);
+            }
+        }
+    }
 }

@@ -235,6 +235,10 @@ fn not_absolute(text: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     fn location(text: &str) -> Location {
@@ -360,5 +364,36 @@ mod tests {
         }
         let kind = table.join("a/../../b").map_err(|error| error.kind());
         assert_eq!(kind, Err(ErrorKind::PermissionDenied));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_location_or_an_error(text in "\\PC*", base in "(/|file:|s3://b)[./ab]*") {
+            if let (Ok(location), Ok(base)) = (Location::parse(&text), Location::parse(&base)) {
+                prop_assert!(location.is_same(&location));
+                prop_assert_eq!(Location::parse(&location.to_string()).ok(), Some(location.clone()));
+                let _ = (location.is_under(&base), location.parent(), location.file_name());
+            }
+        }
+
+        #[test]
+        fn what_is_joined_is_under(base in "(/|s3://b/)[./ab%]{0,9}", name in "[./ab%]{1,9}") {
+            if let Ok(base) = Location::parse(&base)
+                && let Ok(joined) = base.join(&name)
+            {
+                let rest = joined.strip_prefix(&base);
+                prop_assert!(rest.is_some_and(|rest| rest.ends_with(&name)), "{:?}", rest);
+                prop_assert!(base.with_suffix(rest.unwrap_or_default()).is_same(&joined));
+            }
+        }
+
+        #[test]
+        fn nesting_is_as_the_file_system_has_it(path in "/[./ab]{0,9}", base in "/[./ab]{0,9}") {
+            if let (Ok(one), Ok(other)) = (Location::parse(&path), Location::parse(&base)) {
+                // Without `..`, the standard library compares segments the same way.
+                let expected = Path::new(&path).starts_with(Path::new(&base));
+                prop_assert_eq!(one.is_under(&other), expected);
+            }
+        }
     }
 }

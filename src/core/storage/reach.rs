@@ -45,14 +45,12 @@ impl ResolvedPath {
 }
 
 impl Reach {
-    /// The reach of the table at `table`. Local places among `others` are not in the reach of a
-    /// table in an object store.
+    /// The reach of the table at `table`.
     pub fn new(table: Location, others: impl IntoIterator<Item = Location>) -> Arc<Self> {
-        let others = others
-            .into_iter()
-            .filter(|place| table.is_local() || !place.is_local())
-            .collect();
-        Arc::new(Self { table, others })
+        Arc::new(Self {
+            table,
+            others: others.into_iter().collect(),
+        })
     }
 
     /// The table's own directory.

@@ -19,6 +19,10 @@ use crate::error::{Error, Result};
 /// larger than this (1 GiB) is refused before memory is taken for it.
 const LARGEST_WHOLE_FILE: u64 = 1 << 30;
 
+/// No row group is larger than this (4 GiB); a sparse file can claim any size, and to fail for
+/// want of memory would end the process.
+const LARGEST_REQUEST: u64 = 4 << 30;
+
 /// How much was read, shared by all who read for one scan.
 #[derive(Debug, Default)]
 pub struct StorageCounters {
@@ -94,7 +98,8 @@ impl Storage {
     ///
     /// # Errors
     /// `FileNotFound`, `PermissionDenied` or `Unreachable` naming the file; `Corrupt` for a range
-    /// that is reversed or ends after the file; `NotSupported` for a store that is not there yet.
+    /// that is reversed or ends after the file; `NotSupported` for more than 4 GiB at once and for a
+    /// store that is not there yet.
     pub async fn read_ranges(
         &self,
         path: &ResolvedPath,
@@ -114,6 +119,15 @@ impl Storage {
                     file.size()
                 ),
             ));
+        }
+        let wanted = ranges.iter().fold(0_u64, |sum, range| {
+            sum.saturating_add(range.end - range.start)
+        });
+        if wanted > LARGEST_REQUEST {
+            return Err(Error::not_supported(format!(
+                "file \"{}\": {wanted} bytes are wanted at once, more than {LARGEST_REQUEST}",
+                path.location()
+            )));
         }
         let fetch = |range| self.fetch(&file, path, range);
         coalesce_ranges(ranges, fetch, local::COALESCE_GAP).await

@@ -18,9 +18,10 @@ use crate::error::{ErrorKind, Result};
 pub struct TableFiles {
     storage: Storage,
     reach: Arc<Reach>,
-    /// The location that the metadata declares, where paths under it are to be mapped to the real
-    /// one.
+    /// The location that the metadata declares, if it is not the real one.
     moved_from: Option<Location>,
+    /// Whether paths under the declared location are to be mapped to the real one.
+    allow_moved_paths: bool,
 }
 
 impl TableFiles {
@@ -38,11 +39,12 @@ impl TableFiles {
     ) -> Self {
         let moved_from = Location::parse(location)
             .ok()
-            .filter(|declared| allow_moved_paths && !declared.is_same(reach.table()));
+            .filter(|declared| !declared.is_same(reach.table()));
         Self {
             storage,
             reach,
             moved_from,
+            allow_moved_paths,
         }
     }
 
@@ -69,12 +71,21 @@ impl TableFiles {
             ),
             _ => error,
         })?;
-        let mapped = self.moved_from.as_ref().and_then(|declared| {
-            named
-                .strip_prefix(declared)
-                .map(|rest| self.reach.table().with_suffix(rest))
-        });
-        self.reach.check(mapped.unwrap_or(named))
+        let Some(declared) = &self.moved_from else {
+            return self.reach.check(named);
+        };
+        match named.strip_prefix(declared) {
+            None => self.reach.check(named),
+            Some(rest) if self.allow_moved_paths => {
+                self.reach.check(self.reach.table().with_suffix(rest))
+            }
+            Some(_) => self.reach.check(named).map_err(|error| {
+                error.with_detail(format!(
+                    "The metadata declares the table to be at \"{declared}\", but it is read at \"{}\".",
+                    self.reach.table()
+                ))
+            }),
+        }
     }
 }
 
@@ -245,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_whole_file_that_is_too_large_is_refused() {
+    async fn more_than_memory_may_hold_is_refused() {
         let (_keep, table) = temporary();
         let path = format!("{table}/huge");
         let file = fs::File::create(&path).expect("created");
@@ -253,6 +264,13 @@ mod tests {
         let files = files(&table, &table, false, &[]);
         assert_eq!(kind(read(&files, &path).await), ErrorKind::Corrupt);
         assert_eq!(files.size(&raw(&path)).await.ok(), Some(1 << 40));
+        for ranges in [
+            [0..1 << 39, 1 << 39..1 << 40],
+            [0..3 << 30, 1 << 33..5 << 31],
+        ] {
+            let read = files.read_ranges(&raw(&path), &ranges).await;
+            assert_eq!(kind(read), ErrorKind::NotSupported, "{ranges:?}");
+        }
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -380,23 +398,17 @@ mod tests {
     async fn local_files_are_never_in_reach_of_a_remote_table() {
         let (_keep, root) = temporary();
         write(&format!("{root}/a"), "a");
-        let files = files("s3://bucket/t", &root, true, &[&root]);
-        for path in [
-            format!("{root}/b"),
-            format!("file://{root}/a"),
-            "/etc/passwd".to_owned(),
-        ] {
-            // A path under the declared location means a file of the bucket, everything else local
-            // is refused.
-            let resolved = files.resolve(&RawPath(path.clone()));
-            match resolved {
-                Ok(resolved) => assert!(!resolved.location().is_local(), "{path}"),
-                Err(error) => assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{path}"),
-            }
+        let local = RawPath(format!("file://{root}/a"));
+        for (declared, moved) in [("s3://bucket/t", false), ("/", false), ("/elsewhere", true)] {
+            let files = files("s3://bucket/t", declared, moved, &[&root, "/"]);
+            let error = files.resolve(&local).expect_err("refused");
+            assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+            assert!(error.message().contains("object store"), "{error}");
         }
-        let unmoved = self::files("s3://bucket/t", "s3://bucket/t", false, &[&root]);
-        let path = RawPath(format!("{root}/a"));
-        assert_eq!(kind(unmoved.resolve(&path)), ErrorKind::PermissionDenied);
+        // Under the declared location it means the file of the bucket.
+        let moved = files("s3://bucket/t", &root, true, &[&root]);
+        let resolved = moved.resolve(&local).expect("resolved");
+        assert_eq!(resolved.location().to_string(), "s3://bucket/t/a");
     }
 
     #[tokio::test]
@@ -431,7 +443,10 @@ mod tests {
                     assert_eq!(kind, ErrorKind::PermissionDenied);
                 }
                 let fixed = files(&spelled, &declared, false, &[]);
-                assert_eq!(kind(read(&fixed, &path).await), ErrorKind::PermissionDenied);
+                let error = read(&fixed, &path).await.expect_err("refused");
+                assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+                let detail = error.detail().unwrap_or_default();
+                assert!(detail.contains("declares"), "{declared}: {error}");
             }
         }
         // Both spellings of a local location meet, whatever spelling each side has.

@@ -4,11 +4,13 @@
 use std::collections::HashSet;
 use std::ffi::CString;
 
-use iceberg_core::spec::{NestedField, TableMetadata};
+use iceberg_core::catalog::Table;
+use iceberg_core::spec::NestedField;
 use iceberg_core::{Error, ErrorKind, Result};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
+use super::relation::current_schema;
 use crate::encoding::to_server;
 use crate::error::Report;
 use crate::sql::{identifier, literal};
@@ -62,29 +64,27 @@ impl Renamed {
     }
 }
 
-/// The statement that makes the table with the fields of the current schema, and the columns that
+/// The statement that makes the table with the fields of the current schema of `source`, and the columns that
 /// are called otherwise there.
 ///
 /// # Errors
 /// `NotSupported` where Postgres cannot hold such a table: too many columns, or a name or option
 /// that is too long or has characters which the database's encoding lacks.
-pub fn create_statement(
-    table: &NewTable<'_>,
-    metadata: &TableMetadata,
-) -> Result<(CString, Vec<Renamed>)> {
+pub fn create_statement(table: &NewTable<'_>, source: &Table) -> Result<(CString, Vec<Renamed>)> {
     check_name(table.name)?;
-    let schema = metadata.current_schema().ok_or_else(|| {
-        Error::new(
-            ErrorKind::Internal,
-            "the current schema is not among its schemas",
-        )
-    })?;
+    let schema = current_schema(source)?;
     let fields = schema.fields().fields();
     if fields.len() > MAX_COLUMNS {
         return Err(Error::not_supported(format!(
             "it has {} columns, a foreign table can have at most {MAX_COLUMNS}",
             fields.len()
         )));
+    }
+    if let Some(field) = fields.iter().find(|field| field.id < 0) {
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            format!("its field \"{}\" has the id {}", field.name, field.id),
+        ));
     }
     let mut names = ColumnNames::of(fields.iter().map(|field| field.name.as_str()));
     let mut renamed = Vec::new();
@@ -154,7 +154,7 @@ fn column(field: &NestedField, name: &ColumnName, collation: Option<&str>) -> St
         _ => String::new(),
     };
     format!(
-        "{} {}{collate} OPTIONS (field_id '{}'{column_name})",
+        "{} pg_catalog.{} OPTIONS (field_id '{}'{column_name}){collate}",
         identifier(&name.column),
         declared.sql,
         field.id

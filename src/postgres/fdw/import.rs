@@ -9,7 +9,7 @@ use iceberg_core::{Error, ErrorKind, Result};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
-use super::foreign_table::{NewTable, create_statement};
+use super::foreign_table::{MAX_NAME, NewTable, create_statement};
 use crate::encoding::from_server;
 use crate::error::{OrRaise, Report, raise, sqlstate};
 use crate::list;
@@ -80,6 +80,12 @@ impl Request {
         })
     }
 
+    /// What holds the tables: the option `location`, for a path may be longer than an identifier, or
+    /// the remote schema.
+    fn directory(&self) -> &str {
+        self.given.get("location").unwrap_or(&self.remote_schema)
+    }
+
     /// Of the tables that there are, those that are wanted; warns of wanted ones that are not there.
     fn choose<'a>(&self, listing: &'a TableListing) -> Vec<&'a str> {
         for broken in &listing.skipped {
@@ -96,7 +102,7 @@ impl Request {
                     || listing.skipped.iter().any(|broken| broken.name == *name)
             };
             for name in wanted.iter().filter(|name| !is_there(name)) {
-                let message = format!("\"{}\" has no table of that name", self.remote_schema);
+                let message = format!("\"{}\" has no table of that name", self.directory());
                 skipped(name, &Error::new(ErrorKind::TableNotFound, message));
             }
         }
@@ -155,7 +161,10 @@ impl RemoteSchema {
                 listing,
             },
             Err(error) if error.kind() == ErrorKind::TableNotFound => Report {
-                hint: error.hint().map(str::to_owned),
+                hint: match by_directory && name.len() == MAX_NAME {
+                    true => Some("The name of a remote schema is cut off at 63 bytes; give longer paths as the option \"location\".".to_owned()),
+                    false => error.hint().map(str::to_owned),
+                },
                 ..Report::new(
                     PgSqlErrorCode::ERRCODE_FDW_SCHEMA_NOT_FOUND,
                     error.message(),
@@ -205,7 +214,7 @@ async fn find(catalog: &PathCatalog, name: &str) -> Result<(TableListing, Option
 fn import_statements(request: &Request, server: &ServerOptions) -> Vec<CString> {
     // SAFETY: reads a variable of the backend.
     check_local_read(unsafe { pg_sys::GetUserId() });
-    let remote = RemoteSchema::list(&request.remote_schema, server);
+    let remote = RemoteSchema::list(request.directory(), server);
     let tables: Vec<(&str, Given)> = request
         .choose(&remote.listing)
         .into_iter()
@@ -236,7 +245,10 @@ fn import_statements(request: &Request, server: &ServerOptions) -> Vec<CString> 
 fn for_each_table(given: &Given) -> impl Iterator<Item = (String, String)> {
     given
         .iter()
-        .filter(|(name, _)| known::find(name).is_some_and(|row| row.places.contains(&Place::Table)))
+        .filter(|(name, _)| {
+            *name != "location"
+                && known::find(name).is_some_and(|row| row.places.contains(&Place::Table))
+        })
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
 }
 
@@ -267,7 +279,7 @@ fn statement(
             options: &options,
             collation: request.given.get("import_collate"),
         },
-        table?.metadata(),
+        &table?,
     )?;
     for column in renamed {
         column.warn(name);

@@ -102,7 +102,7 @@ impl ForeignRelation {
 }
 
 /// The schema that rows are read in, which valid metadata always has.
-fn current_schema(table: &Table) -> Result<Arc<Schema>> {
+pub fn current_schema(table: &Table) -> Result<Arc<Schema>> {
     table
         .metadata()
         .current_schema()

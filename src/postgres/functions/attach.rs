@@ -91,7 +91,7 @@ fn attach(
             options: &options,
             collation: collation.as_deref(),
         },
-        table.metadata(),
+        &table,
     )
     .or_raise();
     run(&statement).or_raise();

@@ -1,3 +1,11 @@
 //! The SQL functions of schema `iceberg`.
 
+use pgrx::prelude::*;
+
 pub mod attach;
+
+// Every function works with the rights of its caller, so everybody may find them.
+extension_sql!(
+    "GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;",
+    name = "grant_usage_of_schema"
+);

@@ -12,6 +12,7 @@ use super::given::{Given, default};
 use super::known::{kind, location_list};
 use crate::encoding::{from_server, to_server};
 use crate::error::{OrRaise, Report};
+use crate::fdw::import::import_foreign_schema;
 
 /// The options of a server.
 #[derive(Debug, Clone)]
@@ -66,11 +67,26 @@ impl ServerOptions {
         .or_raise()
     }
 
-    /// The options of the server of this name; raises an error if there is none.
+    /// The options of the server of this name; raises an error if there is none, or if it is one of
+    /// another foreign data wrapper.
     pub fn by_name(name: &str) -> Self {
         let held = to_server(name).unwrap_or_default();
-        // SAFETY: gives a server in the current memory context or raises an error.
-        let server = unsafe { (*pg_sys::GetForeignServerByName(held.as_ptr(), false)).serverid };
+        // SAFETY: both calls give nodes in the current memory context or raise an error.
+        let (server, import) = unsafe {
+            let server = (*pg_sys::GetForeignServerByName(held.as_ptr(), false)).serverid;
+            let routine = pg_sys::GetFdwRoutineByServerId(server);
+            (server, (*routine).ImportForeignSchema)
+        };
+        let ours: unsafe extern "C-unwind" fn(_, _) -> _ = import_foreign_schema;
+        if !import.is_some_and(|import| std::ptr::fn_addr_eq(import, ours)) {
+            Report::new(
+                PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+                format!(
+                    "server \"{name}\" is not a server of the foreign data wrapper iceberg_fdw"
+                ),
+            )
+            .raise()
+        }
         Self::of_server(server)
     }
 

@@ -6,7 +6,7 @@ use iceberg_core::spec::{PrimitiveType, Type};
 /// How a column is declared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnType {
-    /// The type as SQL.
+    /// The type as SQL; it is found in the schema `pg_catalog`.
     pub sql: String,
     /// Whether values of the type are ordered by a collation.
     pub collatable: bool,
@@ -24,47 +24,40 @@ pub fn column_type(of: &Type) -> ColumnType {
                     ..element
                 }
             }
-            Type::Struct(_) | Type::List(_) | Type::Map(_) | Type::Variant => {
-                plain("pg_catalog.jsonb")
-            }
+            Type::Struct(_) | Type::List(_) | Type::Map(_) | Type::Variant => plain("jsonb"),
         },
-        Type::Struct(_) | Type::Map(_) | Type::Variant => plain("pg_catalog.jsonb"),
+        Type::Struct(_) | Type::Map(_) | Type::Variant => plain("jsonb"),
     }
 }
 
 fn scalar(primitive: &PrimitiveType) -> ColumnType {
     match primitive {
-        PrimitiveType::Boolean => plain("boolean"),
-        PrimitiveType::Int => plain("integer"),
-        PrimitiveType::Long => plain("bigint"),
-        PrimitiveType::Float => plain("real"),
-        PrimitiveType::Double => plain("double precision"),
+        PrimitiveType::Boolean => plain("bool"),
+        PrimitiveType::Int => plain("int4"),
+        PrimitiveType::Long => plain("int8"),
+        PrimitiveType::Float => plain("float4"),
+        PrimitiveType::Double => plain("float8"),
         PrimitiveType::Decimal { precision, scale } => ColumnType {
-            sql: format!("pg_catalog.numeric({precision},{scale})"),
+            sql: format!("numeric({precision},{scale})"),
             collatable: false,
         },
-        PrimitiveType::Date => plain("pg_catalog.date"),
-        PrimitiveType::Time => plain("time without time zone"),
-        PrimitiveType::Timestamp | PrimitiveType::TimestampNs => {
-            plain("timestamp without time zone")
-        }
-        PrimitiveType::Timestamptz | PrimitiveType::TimestamptzNs => {
-            plain("timestamp with time zone")
-        }
+        PrimitiveType::Date => plain("date"),
+        PrimitiveType::Time => plain("time"),
+        PrimitiveType::Timestamp | PrimitiveType::TimestampNs => plain("timestamp"),
+        PrimitiveType::Timestamptz | PrimitiveType::TimestamptzNs => plain("timestamptz"),
         PrimitiveType::String | PrimitiveType::Unknown => ColumnType {
-            sql: "pg_catalog.text".to_owned(),
+            sql: "text".to_owned(),
             collatable: true,
         },
-        PrimitiveType::Uuid => plain("pg_catalog.uuid"),
+        PrimitiveType::Uuid => plain("uuid"),
         PrimitiveType::Fixed(_)
         | PrimitiveType::Binary
         | PrimitiveType::Geometry { .. }
-        | PrimitiveType::Geography { .. } => plain("pg_catalog.bytea"),
+        | PrimitiveType::Geography { .. } => plain("bytea"),
     }
 }
 
-/// A type without collation. Names that are no keywords of SQL carry their schema, so that a type of
-/// the same name elsewhere in the search path is never taken.
+/// A type without collation.
 fn plain(sql: &str) -> ColumnType {
     ColumnType {
         sql: sql.to_owned(),

@@ -21,8 +21,8 @@ fn optional(id: i32, name: &str, kind: Json) -> Json {
 
 fn avro(schema: Json, records: Vec<Json>, metadata: &[(&str, String)]) -> Vec<u8> {
     let schema = Schema::parse(&schema).expect("the Avro schema is valid");
-    let mut writer =
-        Writer::with_codec(&schema, Vec::new(), Codec::Null).expect("the schema can be written");
+    let mut writer = Writer::with_codec(&schema, Vec::new(), Codec::Deflate(Default::default()))
+        .expect("the schema can be written");
     for (key, value) in metadata {
         writer
             .add_user_metadata((*key).to_owned(), value)

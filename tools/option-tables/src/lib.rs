@@ -9,15 +9,15 @@ use std::fmt::Write;
 use known::{OPTIONS, OptionRow, Place, Support};
 
 /// The line above the rendered tables.
-pub const BEGIN: &str = "<!-- options: written by `cargo run -p option-tables README.md` -->";
+pub const BEGIN: &str = "<!-- option tables: begin -->";
 /// The line below them.
-pub const END: &str = "<!-- end of options -->";
+pub const END: &str = "<!-- option tables: end -->";
 
 const HEADINGS: &[(Place, &str)] = &[
     (Place::Server, "Server options (`CREATE SERVER`)"),
     (
         Place::UserMapping,
-        "User mapping options (`CREATE USER MAPPING`): all are secrets and may stand only here",
+        "User mapping options (`CREATE USER MAPPING`): secrets stand here and nowhere else; local files need none",
     ),
     (Place::Table, "Table options (`CREATE FOREIGN TABLE`)"),
     (Place::Column, "Column options"),
@@ -37,7 +37,7 @@ pub fn markdown() -> String {
             "| option | value | default | what it decides |\n| --- | --- | --- | --- |\n",
         );
         for row in now {
-            line(&mut text, row);
+            line(&mut text, *place, row);
         }
         if !later.is_empty() {
             let names: Vec<_> = later.iter().map(|row| format!("`{}`", row.name)).collect();
@@ -48,10 +48,14 @@ pub fn markdown() -> String {
     text
 }
 
-fn line(text: &mut String, row: &OptionRow) {
-    let default = row
-        .default
-        .map_or_else(String::new, |default| format!("`{default}`"));
+fn line(text: &mut String, place: Place, row: &OptionRow) {
+    let default = match row.default {
+        Some(_) if place != Place::Server && row.places.contains(&Place::Server) => {
+            "the server's".to_owned()
+        }
+        Some(default) => format!("`{default}`"),
+        None => String::new(),
+    };
     let _ = writeln!(
         text,
         "| `{}` | {} | {default} | {} |",

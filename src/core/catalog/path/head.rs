@@ -3,11 +3,10 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::io::Read;
+use std::io::{ErrorKind as IoErrorKind, Read};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use uuid::Uuid;
@@ -41,6 +40,10 @@ pub(super) struct MetadataHead {
 pub(super) type HeadOrReason = std::result::Result<MetadataHead, String>;
 
 impl MetadataHead {
+    fn is_complete(&self) -> bool {
+        self.table_uuid.is_some() && self.last_updated_ms.is_some()
+    }
+
     /// The head of a whole metadata file, plain or gzip.
     pub(super) fn of_file(bytes: &[u8]) -> HeadOrReason {
         match scan(bytes)? {
@@ -91,46 +94,32 @@ enum Scanned {
 }
 
 fn scan(bytes: &[u8]) -> std::result::Result<Scanned, String> {
-    let (text, is_cut) = unpack_available(bytes)?;
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        // Unpacks no more than it takes to find the keys.
+        let unpacked = MultiGzDecoder::new(bytes).take(LARGEST_UNPACKED);
+        scan_json(serde_json::Deserializer::from_reader(unpacked))
+    } else {
+        scan_json(serde_json::Deserializer::from_slice(bytes))
+    }
+}
+
+fn scan_json<'de, R: serde_json::de::Read<'de>>(
+    mut reader: serde_json::Deserializer<R>,
+) -> std::result::Result<Scanned, String> {
     let mut head = MetadataHead::default();
-    let mut reader = serde_json::Deserializer::from_slice(&text);
     let outcome = HeadSeed(&mut head)
         .deserialize(&mut reader)
         .and_then(|()| reader.end());
     match outcome {
         // Both keys were seen: what follows is not looked at.
-        _ if head.table_uuid.is_some() && head.last_updated_ms.is_some() => Ok(Scanned::Head(head)),
+        _ if head.is_complete() => Ok(Scanned::Head(head)),
         Ok(()) => Ok(Scanned::Head(head)),
         Err(error) if error.is_eof() => Ok(Scanned::Incomplete),
-        Err(_) if is_cut => Ok(Scanned::Incomplete),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// The JSON text, or as much of it as can be unpacked from a cut gzip file, and whether it is cut.
-fn unpack_available(bytes: &[u8]) -> std::result::Result<(Bytes, bool), String> {
-    if !bytes.starts_with(&[0x1f, 0x8b]) {
-        return Ok((Bytes::copy_from_slice(bytes), false));
-    }
-    let mut text = Vec::new();
-    let outcome = MultiGzDecoder::new(bytes)
-        .take(LARGEST_UNPACKED + 1)
-        .read_to_end(&mut text);
-    if text.len() as u64 > LARGEST_UNPACKED {
-        return Err("it unpacks to more than 1 GiB".to_owned());
-    }
-    match outcome {
-        Ok(_) => Ok((text.into(), false)),
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok((text.into(), true)),
-        Err(error) => Err(format!("it is not valid gzip: {error}")),
-    }
-}
-
-/// Whether two metadata files hold the same text, packed or not.
-pub(super) fn is_same_text(one: &[u8], other: &[u8]) -> bool {
-    match (unpack_available(one), unpack_available(other)) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
+        Err(error) => match error.io_error_kind() {
+            Some(IoErrorKind::UnexpectedEof) => Ok(Scanned::Incomplete),
+            Some(_) => Err(format!("it is not valid gzip: {error}")),
+            None => Err(error.to_string()),
+        },
     }
 }
 
@@ -162,7 +151,7 @@ impl<'de> Visitor<'de> for HeadSeed<'_> {
                     map.next_value::<IgnoredAny>()?;
                 }
             }
-            if self.0.table_uuid.is_some() && self.0.last_updated_ms.is_some() {
+            if self.0.is_complete() {
                 return Err(serde::de::Error::custom("the head is complete"));
             }
         }

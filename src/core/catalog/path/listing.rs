@@ -1,10 +1,10 @@
 //! The tables in a directory: every subdirectory that holds table metadata.
 //! Spec: "File System Tables": a table is a directory with a `metadata` directory in it.
 
-use futures::{StreamExt, TryStreamExt};
+use futures::StreamExt;
 
+use super::candidates::METADATA_DIRECTORY;
 use super::file_name::is_metadata_file;
-use super::resolve::METADATA_DIRECTORY;
 use crate::catalog::{SkippedTable, TableListing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Location, Reach, Storage};
@@ -45,8 +45,12 @@ pub(super) async fn list_tables(
     let found: Vec<Found> = futures::stream::iter(names)
         .map(|name| look_into(storage, directory, other_places, name))
         .buffered(CONCURRENT_DIRECTORIES)
-        .try_collect()
-        .await?;
+        .collect()
+        .await;
+    let unnameable = listed
+        .not_utf8
+        .into_iter()
+        .filter(|entry| entry.is_directory);
     let mut listing = TableListing::default();
     for found in found {
         match found {
@@ -55,12 +59,10 @@ pub(super) async fn list_tables(
             Found::Other => {}
         }
     }
-    listing
-        .skipped
-        .extend(listed.not_utf8.into_iter().map(|name| SkippedTable {
-            name,
-            reason: "its name is not UTF-8".to_owned(),
-        }));
+    listing.skipped.extend(unnameable.map(|entry| SkippedTable {
+        name: entry.name,
+        reason: "its name is not UTF-8".to_owned(),
+    }));
     listing.tables.sort_unstable();
     listing
         .skipped
@@ -79,21 +81,28 @@ async fn look_into(
     directory: &Location,
     other_places: &[Location],
     name: String,
-) -> Result<Found> {
+) -> Found {
+    let reason = match holds_metadata(storage, directory, other_places, &name).await {
+        Ok(true) => return Found::Table(name),
+        Ok(false) => "its metadata directory holds no *.metadata.json file".to_owned(),
+        Err(error) if error.kind() == ErrorKind::FileNotFound => return Found::Other,
+        Err(error) => error.message().to_owned(),
+    };
+    Found::Broken(SkippedTable { name, reason })
+}
+
+async fn holds_metadata(
+    storage: &Storage,
+    directory: &Location,
+    other_places: &[Location],
+    name: &str,
+) -> Result<bool> {
     // The table's own directory may be a symbolic link to anywhere, as when it is opened.
-    let table = directory.join(&name)?;
+    let table = directory.join(name)?;
     let metadata = table.join(METADATA_DIRECTORY)?;
     let path = Reach::new(table, other_places.iter().cloned()).check(metadata)?;
-    let reason = match storage.list(&path, is_metadata_file).await {
-        Ok(listed) if listed.entries.iter().any(|entry| entry.is_file) => {
-            return Ok(Found::Table(name));
-        }
-        Ok(_) => "its metadata directory holds no *.metadata.json file".to_owned(),
-        Err(error) if error.kind() == ErrorKind::FileNotFound => return Ok(Found::Other),
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => error.message().to_owned(),
-        Err(error) => return Err(error),
-    };
-    Ok(Found::Broken(SkippedTable { name, reason }))
+    let listed = storage.list(&path, is_metadata_file).await?;
+    Ok(listed.entries.iter().any(|entry| entry.is_file))
 }
 
 #[cfg(test)]
@@ -136,6 +145,7 @@ mod tests {
         fs::create_dir_all(root.join("nested/inner/metadata")).expect("directories");
         make_table(&root.join("nested/inner"), "v1.metadata.json");
         fs::write(root.join("file"), "").expect("written");
+        fs::write(root.join(OsStr::from_bytes(b"file\xe9")), "").expect("written");
         fs::create_dir_all(root.join("odd")).expect("a directory");
         fs::write(root.join("odd/metadata"), "").expect("written");
         symlink("nowhere", root.join("broken_link")).expect("a link");
@@ -148,6 +158,8 @@ mod tests {
         );
         fs::create_dir_all(root.join("escape")).expect("a directory");
         symlink("/etc", root.join("escape/metadata")).expect("a link");
+        fs::create_dir_all(root.join("turning")).expect("a directory");
+        symlink("metadata", root.join("turning/metadata")).expect("a link");
 
         let listing = list(&root).await.expect("listed");
         let mut expected: Vec<String> = names.map(str::to_owned).to_vec();
@@ -160,9 +172,10 @@ mod tests {
             .map(|skipped| (skipped.name.as_str(), skipped.reason.as_str()))
             .collect();
         let no_file = "its metadata directory holds no *.metadata.json file";
-        let [escape, rest @ ..] = skipped.as_slice() else {
+        let [escape, rest @ .., turning] = skipped.as_slice() else {
             panic!("nothing was skipped");
         };
+        assert_eq!(turning.0, "turning");
         assert_eq!(escape.0, "escape");
         assert!(escape.1.contains("symbolic link"), "{}", escape.1);
         assert_eq!(

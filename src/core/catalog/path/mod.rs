@@ -1,6 +1,7 @@
 //! Tables as directories of a file system or an object store, without a catalog service.
 //! Spec: "File System Tables".
 
+mod candidates;
 mod file_name;
 mod head;
 mod listing;

@@ -149,7 +149,7 @@ fn check_value(row: &OptionRow, value: &str) -> Result<(), Fault> {
             FaultKind::Value,
             format!("option \"{name}\" must not be empty"),
         )
-        .hint("Leave it out to get the default."));
+        .hint("Leave the option out instead."));
     }
     let shown = |what: &str| match row.secret {
         true => format!("{what} for option \"{name}\""),

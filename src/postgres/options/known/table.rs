@@ -48,9 +48,6 @@ pub struct OptionRow {
     pub text: &'static str,
 }
 
-/// The largest field id; those above are the spec's reserved ones.
-const MAX_FIELD_ID: i64 = 2_147_483_447;
-
 const SERVER: &[Place] = &[Place::Server];
 const MAPPING: &[Place] = &[Place::UserMapping];
 const TABLE: &[Place] = &[Place::Table];
@@ -187,9 +184,10 @@ pub const OPTIONS: &[OptionRow] = &[
     secret("password", "Password of a catalog or store"),
     row(
         "location",
-        TABLE,
+        TABLE_IMPORT,
         Kind::Location,
-        "The table's directory, or one of its metadata files",
+        "The table's directory, or one of its metadata files; for an import the directory of the \
+         tables, whatever the remote schema is called",
     ),
     row(
         "namespace",
@@ -285,7 +283,7 @@ pub const OPTIONS: &[OptionRow] = &[
         COLUMN,
         Kind::Integer {
             min: 0,
-            max: MAX_FIELD_ID,
+            max: i32::MAX as i64,
         },
         "The field id of the column in the table's schema; wins over `column_name`",
     ),
@@ -316,7 +314,7 @@ pub const OPTIONS: &[OptionRow] = &[
         "import_collate",
         &[Place::Import],
         Kind::Text,
-        "The collation that text columns are declared with; with `C` ranges on text can skip files",
+        "The collation that text columns are declared with, such as `C`",
     ),
 ];
 

@@ -1,0 +1,49 @@
+"""DuckDB with its extension `iceberg`, in this process."""
+
+import sysconfig
+from pathlib import Path
+
+import duckdb
+
+from bench import checksum
+from bench.checksum import Answer
+from bench.queries import Query
+
+# In an order in which each finds those that it needs.
+EXTENSIONS = ["parquet", "json", "icu", "httpfs", "avro", "iceberg", "tpch"]
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """A new in-memory database that has the extensions from the installed wheels and downloads nothing."""
+    connection = duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
+    connection.execute("SET enable_progress_bar = false")
+    packages = Path(sysconfig.get_path("purelib"))
+    for name in EXTENSIONS:
+        directory = packages / f"duckdb_extension_{name}" / "extensions" / f"v{duckdb.__version__}"
+        connection.execute(f"LOAD '{directory}/{name}.duckdb_extension'")
+    return connection
+
+
+def iceberg_scan(metadata_file: Path) -> str:
+    """What stands for the table in FROM."""
+    return f"iceberg_scan('{metadata_file}')"
+
+
+class DuckDB:
+    """Reads the Iceberg table with `iceberg_scan`."""
+
+    name = "DuckDB"
+
+    def __init__(self, metadata_file: Path) -> None:
+        self.connection = connect()
+        self.table = iceberg_scan(metadata_file)
+
+    def run(self, query: Query) -> int:
+        """Takes the result as Arrow record batches."""
+        reader = self.connection.execute(query.select_from(self.table)).to_arrow_reader()
+        return sum(batch.num_rows for batch in reader)
+
+    def answer(self) -> Answer:
+        """What DuckDB finds in the table."""
+        rows, total = self.connection.execute(checksum.duckdb(self.table)).fetchall()[0]
+        return Answer(rows, int(total))

@@ -1,0 +1,64 @@
+"""Tables of the Postgres cluster: the foreign table, and the heap table with and without parallel workers."""
+
+from typing import Any
+
+import psycopg
+
+from bench import checksum
+from bench.checksum import Answer
+from bench.contenders.wire import Wire
+from bench.queries import Query
+
+FOREIGN_TABLE = "lineitem"
+HEAP_TABLE = "lineitem_heap"
+
+
+class PostgresTable:
+    """A table with the settings under which it is read."""
+
+    def __init__(self, name: str, dsn: str, table: str, settings: dict[str, str] | None = None) -> None:
+        self.name = name
+        self.dsn = dsn
+        self.table = table
+        self.settings = settings or {}
+        self.wire = Wire(dsn, self.settings)
+
+    def run(self, query: Query) -> int:
+        """Takes the result as bytes, in the way that the query names."""
+        return self.wire.run(query.postgres(self.table))
+
+    def answer(self) -> Answer:
+        """What Postgres finds in the table."""
+        (row,) = self._fetch(checksum.postgres(self.table))
+        return Answer(row[0], int(row[1]))
+
+    def result(self, query: Query) -> tuple[Any, ...]:
+        """The only row of an aggregate."""
+        (row,) = self._fetch(query.select_from(self.table))
+        return row
+
+    def explain(self, query: Query) -> str:
+        """The plan, with what it did."""
+        statement = f"EXPLAIN (ANALYZE, VERBOSE, BUFFERS) {query.select_from(self.table)}"
+        return "\n".join(str(line) for (line,) in self._fetch(statement))
+
+    def _fetch(self, statement: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            for name, value in self.settings.items():
+                connection.execute("SELECT set_config(%s, %s, false)", [name, value])
+            return connection.execute(statement.encode()).fetchall()
+
+
+def foreign_table(dsn: str) -> PostgresTable:
+    """The foreign table of iceberg_fdw."""
+    return PostgresTable("iceberg_fdw", dsn, FOREIGN_TABLE)
+
+
+def heap(dsn: str) -> PostgresTable:
+    """The heap table read by one process: the same work by the same means as the foreign table."""
+    return PostgresTable("heap", dsn, HEAP_TABLE, {"max_parallel_workers_per_gather": "0"})
+
+
+def heap_parallel(dsn: str) -> PostgresTable:
+    """The heap table as Postgres reads it by default, with parallel workers where the planner wants them."""
+    return PostgresTable("heap, parallel", dsn, HEAP_TABLE)

@@ -1,0 +1,51 @@
+"""Renders measurements as Markdown: how long the first contender takes as a multiple of what each other takes.
+
+Ratios, not times: times tell about the machine, ratios of one interleaved run tell about the contenders.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from bench.measure import Measurement
+
+
+def ratio(ours: float, theirs: float) -> str:
+    """`ours` as a multiple of `theirs`, with two digits that mean something: 0.052, 0.85, 1.2, 14."""
+    value = ours / theirs
+    if value >= 9.95:
+        return f"{value:.0f}"
+    if value >= 0.995:
+        return f"{value:.1f}" if value >= 1.95 else f"{value:.2f}"
+    return f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table: the first column is text, the others are numbers."""
+    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def ratio_table(measurements: Sequence[Measurement], contenders: Sequence[str]) -> str:
+    """One row a query, one column for each contender but the first."""
+    first, *others = contenders
+    medians: dict[str, dict[str, float]] = {}
+    for measurement in measurements:
+        medians.setdefault(measurement.query.title, {})[measurement.contender] = measurement.median
+    rows = [
+        [title, *(ratio(of_query[first], of_query[other]) for other in others)] for title, of_query in medians.items()
+    ]
+    return table(["query", *(f"{first} / {other}" for other in others)], rows)
+
+
+def spread_note(measurements: Sequence[Measurement]) -> str:
+    """How far apart the rounds of the least steady measurement were."""
+    worst = max(measurements, key=lambda measurement: measurement.spread)
+    return (
+        f"Least steady: {worst.query.title} on {worst.contender}, "
+        f"its slowest round {worst.spread:.2f} times its fastest."
+    )
+
+
+def report(measurements: Sequence[Measurement], contenders: Sequence[str], facts: Mapping[str, str]) -> str:
+    """The whole report: what was measured and under what conditions, then the ratios."""
+    conditions = "\n".join(f"- {name}: {value}" for name, value in facts.items())
+    return f"{conditions}\n\n{ratio_table(measurements, contenders)}\n\n{spread_note(measurements)}\n"

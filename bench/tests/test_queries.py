@@ -1,0 +1,48 @@
+"""What the queries say, and that they name columns that the table has."""
+
+import unittest
+
+from bench.lineitem import COLUMNS, EIGHT, NAMES, THREE
+from bench.queries import QUERIES, Delivery, stream
+
+
+class Queries(unittest.TestCase):
+    def test_select(self) -> None:
+        query = stream(["a", "b"], Delivery.ROWS)
+        self.assertEqual(query.postgres("t"), "SELECT a, b FROM t")
+
+    def test_binary_copy(self) -> None:
+        query = stream(["a", "b"], Delivery.BINARY_COPY)
+        self.assertEqual(query.postgres("t"), "COPY (SELECT a, b FROM t) TO STDOUT (FORMAT binary)")
+        self.assertEqual(query.select_from("t"), "SELECT a, b FROM t")
+
+    def test_an_aggregate_has_one_row_and_a_scan_all(self) -> None:
+        self.assertEqual(
+            {query.key: query.expected_rows(42) for query in QUERIES},
+            {
+                "select-3": 42,
+                "select-8": 42,
+                "select-16": 42,
+                "copy-3": 42,
+                "copy-8": 42,
+                "copy-16": 42,
+                "count": 1,
+                "sum-1": 1,
+                "sum-6": 1,
+            },
+        )
+
+    def test_the_streams_read_three_eight_and_all_columns(self) -> None:
+        self.assertEqual([len(set(columns)) for columns in (THREE, EIGHT, NAMES)], [3, 8, 16])
+        self.assertLess(set(THREE), set(EIGHT))
+        self.assertLess(set(EIGHT), set(NAMES))
+
+    def test_every_column_has_a_postgres_type(self) -> None:
+        self.assertEqual(
+            [column.postgres for column in COLUMNS[3:5]] + [COLUMNS[10].postgres, COLUMNS[15].postgres],
+            ["integer", "numeric(15,2)", "date", "text"],
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
