@@ -229,6 +229,7 @@ fn partition_values_that_are_not_there_are_not_null() {
         let error = reader.next().unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt);
         assert!(error.message().contains("partition"), "{error}");
+        assert!(reader.next().is_none());
     }
     // A file of an unpartitioned spec has nothing to lack.
     let content = ManifestTestFile::new(2, ManifestContent::Data)
