@@ -31,7 +31,7 @@ pub struct FileScanTask {
     pub data_sequence_number: Option<i64>,
     /// Row id of its first row (v3).
     pub first_row_id: Option<i64>,
-    /// Where it can be split, in bytes; ascending.
+    /// Where it can be split, in bytes, as the writer says; not checked.
     pub split_offsets: Vec<i64>,
 }
 
