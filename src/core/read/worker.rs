@@ -65,9 +65,8 @@ pub(super) async fn run<T: Send + 'static>(
     convert: Convert<T>,
     sender: BatchSender<T>,
 ) {
-    if let Err(error) = work(request, convert, sender.clone()).await {
-        sender.fail(error);
-    }
+    let outcome = work(request, convert, sender.clone()).await;
+    sender.end(outcome);
 }
 
 async fn work<T: Send + 'static>(
