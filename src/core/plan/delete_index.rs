@@ -10,9 +10,7 @@ use super::delete_file::{
 };
 use super::equality_columns::equality_columns;
 use crate::error::{Error, ErrorKind, Result};
-use crate::spec::{
-    DataContent, DataFile, ManifestEntry, Partition, PrimitiveValue, TableMetadata,
-};
+use crate::spec::{DataContent, DataFile, ManifestEntry, Partition, PrimitiveValue, TableMetadata};
 use crate::storage::RawPath;
 
 /// Field id of `file_path` in position delete files.
@@ -82,6 +80,15 @@ struct Group {
     oldest_data: Option<i64>,
 }
 
+/// How many different deletes apply to tasks.
+#[derive(Debug, Default)]
+pub(super) struct Applied {
+    /// Delete files, and deletion vectors.
+    pub files: usize,
+    /// Positions in them, where the manifests tell.
+    pub positions: u64,
+}
+
 impl LiveDelete {
     /// What a live entry of a delete manifest says.
     ///
@@ -100,7 +107,10 @@ impl LiveDelete {
             DataContent::Data => {
                 return Err(Error::new(
                     ErrorKind::Internal,
-                    format!("data file \"{}\" is taken for a delete file", file.file_path),
+                    format!(
+                        "data file \"{}\" is taken for a delete file",
+                        file.file_path
+                    ),
                 ));
             }
             DataContent::PositionDeletes if file.is_deletion_vector() => vector(file)?,
@@ -319,14 +329,14 @@ impl DeleteIndex {
         Ok(())
     }
 
-    /// Gives each task the deletes that apply to it, and tells how many delete files these are.
+    /// Gives each task the deletes that apply to it, and tells how many these are.
     ///
     /// # Errors
     /// `Corrupt` for a data file without a sequence number, and for a deletion vector of another
     /// partition or an older commit than its data file.
-    pub fn apply(mut self, tasks: &mut [FileScanTask]) -> Result<usize> {
+    pub fn apply(mut self, tasks: &mut [FileScanTask]) -> Result<Applied> {
         if self.is_empty {
-            return Ok(0);
+            return Ok(Applied::default());
         }
         self.spread_unknown_paths(tasks);
         let mut groups_of_tasks = Vec::with_capacity(tasks.len());
@@ -359,7 +369,7 @@ impl DeleteIndex {
                 .filter_map(|number| groups.get(number)?.clone())
                 .collect();
         }
-        Ok(count_files(tasks))
+        Ok(Applied::of(tasks))
     }
 
     /// Equal bounds of paths may have been cut short: a delete file that seems to be about a data
@@ -470,16 +480,29 @@ impl Group {
     }
 }
 
-/// How many different delete files and deletion vectors tasks have.
-fn count_files(tasks: &[FileScanTask]) -> usize {
-    let mut files: HashSet<*const DeleteFile> = HashSet::new();
-    let mut vectors = 0;
-    for deletes in tasks.iter().map(|task| &task.deletes) {
-        vectors += usize::from(deletes.vector.is_some());
-        files.extend(deletes.positions.iter().map(Arc::as_ptr));
-        for equality in &deletes.equality {
-            files.extend(equality.files.iter().map(|(_, file)| Arc::as_ptr(file)));
+impl Applied {
+    fn of(tasks: &[FileScanTask]) -> Self {
+        let mut applied = Self::default();
+        let mut seen: HashSet<*const DeleteFile> = HashSet::new();
+        for deletes in tasks.iter().map(|task| &task.deletes) {
+            if let Some(vector) = &deletes.vector {
+                applied.files += 1;
+                applied.add_positions(vector.cardinality);
+            }
+            for file in &deletes.positions {
+                if seen.insert(Arc::as_ptr(file)) {
+                    applied.add_positions(file.record_count);
+                }
+            }
+            for equality in &deletes.equality {
+                seen.extend(equality.files.iter().map(|(_, file)| Arc::as_ptr(file)));
+            }
         }
+        applied.files += seen.len();
+        applied
     }
-    vectors + files.len()
+
+    fn add_positions(&mut self, count: Option<u64>) {
+        self.positions = self.positions.saturating_add(count.unwrap_or(0));
+    }
 }

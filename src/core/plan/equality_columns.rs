@@ -83,8 +83,12 @@ fn equality_column(metadata: &TableMetadata, field_id: i32) -> Result<EqualityCo
 fn path_to(schema: &Schema, field_id: i32) -> Option<Vec<Arc<NestedField>>> {
     schema.field_by_id(field_id)?;
     // Fields still to look at, each with how many lie above it.
-    let mut waiting: Vec<(usize, &Arc<NestedField>)> =
-        schema.fields().fields().iter().map(|field| (0, field)).collect();
+    let mut waiting: Vec<(usize, &Arc<NestedField>)> = schema
+        .fields()
+        .fields()
+        .iter()
+        .map(|field| (0, field))
+        .collect();
     let mut path: Vec<Arc<NestedField>> = Vec::new();
     while let Some((depth, field)) = waiting.pop() {
         path.truncate(depth);

@@ -10,8 +10,8 @@ use super::refuse::{self, Refusals};
 use super::{FileScanTask, ScanPlan, TaskDeletes};
 use crate::error::{Error, Result};
 use crate::spec::{
-    DataContent, DataFile, ManifestContent, ManifestEntry, ManifestFile, ManifestReader, Snapshot, SnapshotManifests,
-    TableMetadata, read_manifest_list,
+    DataContent, DataFile, ManifestContent, ManifestEntry, ManifestFile, ManifestReader, Snapshot,
+    SnapshotManifests, TableMetadata, read_manifest_list,
 };
 use crate::storage::{RawPath, SharedFileReader};
 
@@ -62,7 +62,9 @@ pub async fn plan_files(
     }
     plan.data_files_total = plan.tasks.len();
     refuse_duplicates(&plan.tasks)?;
-    plan.delete_files_total = DeleteIndex::new(metadata, deletes)?.apply(&mut plan.tasks)?;
+    let applied = DeleteIndex::new(metadata, deletes)?.apply(&mut plan.tasks)?;
+    plan.delete_files_total = applied.files;
+    plan.deleted_positions = applied.positions;
     Ok(plan)
 }
 

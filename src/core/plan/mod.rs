@@ -35,7 +35,7 @@ pub struct FileScanTask {
     pub data_sequence_number: Option<i64>,
     /// Row id of its first row (v3).
     pub first_row_id: Option<i64>,
-    /// Where it can be split, in bytes; ascending.
+    /// Where it can be split, in bytes, as the writer says; not checked.
     pub split_offsets: Vec<i64>,
     /// What must be taken away from its rows.
     pub deletes: TaskDeletes,
@@ -56,8 +56,19 @@ pub struct ScanPlan {
     pub delete_files_total: usize,
     /// Rows of the tasks, deleted ones included; `None` where a file's number of rows is unknown.
     pub records: Option<u64>,
+    /// Positions in the deletion vectors and position delete files of the tasks, as far as the
+    /// manifests tell.
+    pub deleted_positions: u64,
     /// Size of the tasks' files in bytes.
     pub total_bytes: u64,
+}
+
+impl ScanPlan {
+    /// About how many rows there are without the deleted ones. Rows that equality deletes are
+    /// about still count, and so many are subtracted for a position delete file as it has rows.
+    pub fn remaining_records(&self) -> Option<u64> {
+        Some(self.records?.saturating_sub(self.deleted_positions))
+    }
 }
 
 impl FileScanTask {

@@ -75,9 +75,8 @@ pub(super) async fn run<T: Send + 'static>(
     convert: Convert<T>,
     sender: BatchSender<T>,
 ) {
-    if let Err(error) = work(request, convert, sender.clone()).await {
-        sender.fail(error);
-    }
+    let outcome = work(request, convert, sender.clone()).await;
+    sender.end(outcome);
 }
 
 async fn work<T: Send + 'static>(
@@ -121,7 +120,9 @@ async fn fetch_all<T>(
     let source = Source {
         files: Arc::clone(&request.files),
         metrics: Arc::clone(&request.metrics),
+        open_bytes: Arc::default(),
     };
+    let open_limit = (request.memory / 8) as u64;
     let budget = steps(unit_memory(request.memory) as u64).max(1);
     let memory = Arc::new(Semaphore::new(budget as usize));
     let deletes = share_deletes(&request.tasks);
@@ -136,7 +137,9 @@ async fn fetch_all<T>(
     let mut open_ahead = request.threads.max(1);
     loop {
         let mut expected_bytes = 0_u64;
-        while opening.len() < open_ahead
+        // Files with much metadata are not opened far ahead.
+        while (opening.is_empty()
+            || opening.len() < open_ahead && source.open_bytes.load(Ordering::Relaxed) < open_limit)
             && let Some((_, deletes)) = tasks.peek()
         {
             let bytes = deletes.as_ref().map_or(0, PendingDeletes::expected_bytes);

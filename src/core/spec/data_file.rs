@@ -51,7 +51,7 @@ pub struct DataFile {
     pub stats: FileStats,
     /// What it is encrypted with; `None` if it is not.
     pub key_metadata: Option<Vec<u8>>,
-    /// Where it can be split, in bytes; ascending. `None` where that is unknown.
+    /// Where it can be split, in bytes, as the writer says. `None` where that is unknown.
     pub split_offsets: Option<Vec<i64>>,
     /// The columns an equality delete file compares; empty for other files.
     pub equality_ids: Vec<i32>,

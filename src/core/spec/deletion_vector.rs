@@ -74,10 +74,7 @@ fn parse_bitmaps(bytes: &[u8]) -> Result<RoaringTreemap> {
         bitmaps.push((key, bitmap));
     }
     if !rest.is_empty() {
-        return Err(corrupt(format!(
-            "{} bytes follow its bitmaps",
-            rest.len()
-        )));
+        return Err(corrupt(format!("{} bytes follow its bitmaps", rest.len())));
     }
     Ok(RoaringTreemap::from_bitmaps(bitmaps))
 }
@@ -87,5 +84,8 @@ fn too_short() -> Error {
 }
 
 fn corrupt(what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("a deletion vector is broken: {what}"))
+    Error::new(
+        ErrorKind::Corrupt,
+        format!("a deletion vector is broken: {what}"),
+    )
 }

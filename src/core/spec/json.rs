@@ -397,6 +397,8 @@ mod tests {
     #[test]
     fn brackets_in_strings_do_not_nest() {
         assert_eq!(depth(br#"{"a[[[\"{{": ["x\\", {}]}"#), 3);
+        assert_eq!(depth(br#"["\"[[[["]"#), 1);
+        assert_eq!(depth(br#"["\\", [[]]]"#), 3);
         assert_eq!(depth(b"]]]]["), 1);
     }
 

@@ -73,6 +73,7 @@ pub struct ManifestReader {
     inherited: Inheritance,
     partition_field_ids: Vec<Option<i32>>,
     data_files: DataFileReader,
+    failed: bool,
 }
 
 impl ManifestReader {
@@ -122,6 +123,7 @@ impl ManifestReader {
             inherited: Inheritance::new(manifest, &header),
             file,
             header,
+            failed: false,
         })
     }
 
@@ -160,9 +162,14 @@ impl ManifestReader {
 impl Iterator for ManifestReader {
     type Item = Result<ManifestEntry>;
 
-    /// The next entry. After an error there is no sense in going on.
+    /// The next entry; none after an error.
     fn next(&mut self) -> Option<Self::Item> {
-        self.read_entry().transpose()
+        if self.failed {
+            return None;
+        }
+        let entry = self.read_entry().transpose();
+        self.failed = matches!(entry, Some(Err(_)));
+        entry
     }
 }
 

@@ -20,6 +20,8 @@ pub mod partition;
 pub mod partition_tuple;
 #[cfg(test)]
 mod property_tests;
+#[cfg(test)]
+mod reference_manifest_tests;
 pub mod schema;
 pub mod snapshot;
 pub mod sort_order;

@@ -327,13 +327,20 @@ mod tests {
             (PrimitiveValue::Binary(bytes), -188_683_207),
         ] {
             assert_eq!(bucket_hash(&source), Some(hash), "{source:?}");
-            // (hash & Integer.MAX_VALUE) % N
-            let expected = ((i64::from(hash) & 0x7FFF_FFFF) % 16) as i32;
-            assert_eq!(
-                transform("bucket[16]").apply(&source),
-                Some(PrimitiveValue::Int(expected))
-            );
+            for buckets in [16, 10, i32::MAX] {
+                // (hash & Integer.MAX_VALUE) % N
+                let expected = ((i64::from(hash) & 0x7FFF_FFFF) % i64::from(buckets)) as i32;
+                assert_eq!(
+                    transform(&format!("bucket[{buckets}]")).apply(&source),
+                    Some(PrimitiveValue::Int(expected))
+                );
+            }
         }
+        // Nanoseconds round down to microseconds, before 1970 too.
+        assert_eq!(
+            bucket_hash(&PrimitiveValue::TimestampNs(-1)),
+            bucket_hash(&PrimitiveValue::Timestamp(-1))
+        );
         assert_eq!(
             transform("bucket[16]").apply(&PrimitiveValue::Double(1.0)),
             None

@@ -328,7 +328,11 @@ mod tests {
             assert_eq!(value.to_json(&timestamp), json!(text));
             assert_eq!(read(&timestamp, json!(text)), value);
         }
-        for (days, text) in [(i32::MAX, "+5881580-07-11"), (i32::MIN, "-5877641-06-23")] {
+        for (days, text) in [
+            (i32::MAX, "+5881580-07-11"), // The year before the year 0, of 366 days.
+            (-719_163 - 366, "-0001-12-31"),
+            (i32::MIN, "-5877641-06-23"),
+        ] {
             let value = PrimitiveValue::Date(days);
             assert_eq!(value.to_json(&PrimitiveType::Date), json!(text));
             assert_eq!(read(&PrimitiveType::Date, json!(text)), value);

@@ -89,7 +89,12 @@ fn structure(fields: Vec<Arc<NestedField>>) -> Type {
 
 /// The column at a place; null where a struct around it is.
 pub(super) fn column_at(columns: &[ArrayRef], place: &[usize]) -> Result<ArrayRef> {
-    let absent = || Error::new(ErrorKind::Internal, "a column that deletes compare is absent");
+    let absent = || {
+        Error::new(
+            ErrorKind::Internal,
+            "a column that deletes compare is absent",
+        )
+    };
     let (first, rest) = place.split_first().ok_or_else(absent)?;
     let mut array = Arc::clone(columns.get(*first).ok_or_else(absent)?);
     let mut around: Option<NullBuffer> = None;

@@ -251,7 +251,8 @@ fn promoted(column: ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
 /// A column whose NaNs are all the same bits.
 fn one_nan(column: ArrayRef) -> ArrayRef {
     if let Some(floats) = column.as_primitive_opt::<Float32Type>() {
-        let same: Float32Array = floats.unary(|value| if value.is_nan() { f32::NAN } else { value });
+        let same: Float32Array =
+            floats.unary(|value| if value.is_nan() { f32::NAN } else { value });
         return Arc::new(same);
     }
     if let Some(doubles) = column.as_primitive_opt::<Float64Type>() {

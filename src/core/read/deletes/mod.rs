@@ -200,6 +200,7 @@ impl PendingDeletes {
         let own = Source {
             files: Arc::clone(&source.files),
             metrics: Arc::clone(&metrics),
+            open_bytes: Arc::default(),
         };
         let positions = try_join_all(
             self.positions
@@ -277,11 +278,7 @@ impl FileDeletes {
     }
 }
 
-fn with_rows(
-    schema: SchemaRef,
-    columns: Vec<Arc<dyn Array>>,
-    rows: usize,
-) -> Result<RecordBatch> {
+fn with_rows(schema: SchemaRef, columns: Vec<Arc<dyn Array>>, rows: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(schema, columns, &options)
         .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))

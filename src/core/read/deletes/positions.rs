@@ -186,9 +186,9 @@ impl PositionSource {
             .iter()
             .map(|(_, vector)| vector.offset..vector.offset.saturating_add(vector.length))
             .collect();
-        let length = ranges
-            .iter()
-            .fold(0_u64, |sum, range| sum.saturating_add(range.end - range.start));
+        let length = ranges.iter().fold(0_u64, |sum, range| {
+            sum.saturating_add(range.end - range.start)
+        });
         let _loading = memory.load(length).await?;
         let blobs = source.fetch(path, &ranges).await?;
         let mut loaded = HashMap::new();
@@ -294,7 +294,10 @@ impl<'a> Collected<'a> {
                 .clone()
                 .map(|path| (path, RoaringTreemap::new()))
                 .collect(),
-            places: paths.enumerate().map(|(place, path)| (path, place)).collect(),
+            places: paths
+                .enumerate()
+                .map(|(place, path)| (path, place))
+                .collect(),
         }
     }
 

@@ -97,13 +97,12 @@ impl AvroFile {
     /// A value of the header that is text.
     ///
     /// # Errors
-    /// `Corrupt` where it is not UTF-8.
+    /// `Corrupt` where it is not UTF-8; the caller names the file.
     pub fn text_value(&self, key: &str) -> Result<Option<&str>> {
         self.key_value(key)
             .map(|value| {
-                std::str::from_utf8(value).map_err(|_| {
-                    Error::corrupt(&self.path, format!("its header's \"{key}\" is not UTF-8"))
-                })
+                std::str::from_utf8(value)
+                    .map_err(|_| corrupt(format!("its header's \"{key}\" is not UTF-8")))
             })
             .transpose()
     }
