@@ -9,12 +9,13 @@ use arrow::datatypes::Schema as ArrowSchema;
 use arrow::error::ArrowError;
 use bytes::Bytes;
 use bytes::buf::{Buf, Reader};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::assemble::{assemble, in_column};
+use super::pages::RowGroupPages;
 use super::panics;
 use super::parquet_file::{ParquetFile, RowGroup};
 use crate::error::{Error, ErrorKind, Result};
@@ -106,17 +107,25 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
         let Some(metadata) = &self.file.metadata else {
             return Ok(None);
         };
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
-            self.chunks.clone(),
-            metadata.clone(),
-        );
-        builder
-            .with_row_groups(vec![self.row_group])
-            .with_projection(columns.clone())
-            .with_batch_size(self.batch_rows)
-            .build()
-            .map(Some)
-            .map_err(|error| undecodable(&error.into()))
+        let read = || {
+            let levels = parquet_to_arrow_field_levels(
+                metadata.parquet_schema(),
+                columns.clone(),
+                Some(metadata.schema().fields()),
+            )?;
+            let pages = RowGroupPages::new(
+                self.chunks.clone(),
+                Arc::clone(metadata.metadata()),
+                self.row_group,
+            );
+            ParquetRecordBatchReader::try_new_with_row_groups(
+                &levels,
+                &pages,
+                self.batch_rows,
+                None,
+            )
+        };
+        read().map(Some).map_err(|error| undecodable(&error.into()))
     }
 
     /// Finds the column that cannot be decoded, by decoding each alone, and names it.
@@ -197,7 +206,7 @@ impl ColumnChunks {
     }
 
     /// What follows a place in the file, up to the end of its column chunk.
-    fn from(&self, place: u64) -> Result<Bytes, ParquetError> {
+    pub(super) fn from(&self, place: u64) -> Result<Bytes, ParquetError> {
         let after = self.chunks.partition_point(|(start, _)| *start <= place);
         after
             .checked_sub(1)

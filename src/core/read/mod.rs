@@ -4,11 +4,13 @@
 mod arrow_types;
 mod assemble;
 mod channel;
+mod compact;
 mod decode;
 mod deletes;
 mod footer;
 mod leaf;
 mod metrics;
+mod pages;
 mod panics;
 mod parquet_file;
 mod projection;

@@ -391,3 +391,156 @@ fn flipped_bytes_never_crash_or_hang() {
         }
     }
 }
+
+/// A signed integer as Thrift's compact protocol has it.
+fn thrift_integer(number: u32) -> Vec<u8> {
+    let mut left = u64::from(number) << 1;
+    let mut bytes = Vec::new();
+    while left >= 0x80 {
+        bytes.push(left as u8 | 0x80);
+        left >>= 7;
+    }
+    bytes.push(left as u8);
+    bytes
+}
+
+/// The file of one column chunk with the first such bytes of its pages replaced.
+fn with_page_bytes(file: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
+    let place = file
+        .windows(old.len())
+        .position(|window| window == old)
+        .expect("the bytes are there");
+    let changed = [&file[..place], new, &file[place + old.len()..]].concat();
+    let more = new.len() as i64 - old.len() as i64;
+    with_chunk(&changed, |column| {
+        let data = column.data_page_offset();
+        let dictionary = column.dictionary_page_offset();
+        let length = column.compressed_size();
+        column
+            .into_builder()
+            .set_data_page_offset(data + dictionary.map_or(0, |_| more))
+            .set_total_compressed_size(length + more)
+            .build()
+            .unwrap()
+    })
+}
+
+#[test]
+fn a_dictionary_with_more_values_than_bytes() {
+    const DICTIONARY_HEADER: u8 = 0x4C;
+    const FIRST_INTEGER: u8 = 0x15;
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
+        (0..1_000).map(|number| number.to_string()),
+    ));
+    let texts = parquet(vec![(1, field("c", DataType::Utf8), texts)]);
+    for (file, wanted) in [(numbers(), INT), (texts, STRING)] {
+        let header = |values| {
+            let mut header = vec![DICTIONARY_HEADER, FIRST_INTEGER];
+            header.extend(thrift_integer(values));
+            header
+        };
+        // Memory for so many values would have to be had before the first is looked at.
+        let lying = with_page_bytes(&file, &header(1_000), &header(i32::MAX as u32));
+        let error = error_of(request(
+            MemoryFiles::of([("bad.parquet", lying)]),
+            vec![optional(1, "c", wanted)],
+        ));
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(
+            error
+                .message()
+                .starts_with("file \"bad.parquet\": column \"c\":"),
+            "{error}"
+        );
+        assert!(
+            error.message().contains("claims to have 2147483647 values"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_page_that_claims_to_unpack_to_gigabytes() {
+    for compression in [Compression::SNAPPY, Compression::LZ4_RAW] {
+        let file = parquet_with(
+            vec![(
+                1,
+                field("c", DataType::Int32),
+                Arc::new(Int32Array::from(vec![7; 1_000])),
+            )],
+            WriterProperties::builder()
+                .set_compression(compression)
+                .set_dictionary_enabled(false)
+                .build(),
+        );
+        // Type, unpacked size; the levels take 8 bytes before 1000 times 4.
+        let header = |unpacked| [vec![0x15, 0x00, 0x15], thrift_integer(unpacked)].concat();
+        let unpacked = (4_000..4_020)
+            .find(|unpacked| {
+                let header = header(*unpacked);
+                file.windows(header.len()).any(|window| window == header)
+            })
+            .expect("the size is there");
+        let lying = with_page_bytes(&file, &header(unpacked), &header(i32::MAX as u32));
+        expect(
+            lying,
+            ErrorKind::Corrupt,
+            "claims to unpack to 2147483647 bytes",
+        );
+    }
+}
+
+#[test]
+fn a_page_that_begins_with_too_many_lengths() {
+    use parquet::basic::Encoding;
+    for encoding in [
+        Encoding::DELTA_LENGTH_BYTE_ARRAY,
+        Encoding::DELTA_BYTE_ARRAY,
+    ] {
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["text"; 200]));
+        let file = parquet_with(
+            vec![(1, field("c", DataType::Utf8), texts)],
+            WriterProperties::builder()
+                .set_dictionary_enabled(false)
+                .set_encoding(encoding)
+                .build(),
+        );
+        let read = |file| {
+            try_batches(request(
+                MemoryFiles::of([("bad.parquet", file)]),
+                vec![optional(1, "c", STRING)],
+            ))
+        };
+        assert_eq!(read(file.clone()).unwrap()[0].num_rows(), 200);
+        // The size of a block, how many parts it has, how many values there are.
+        let claims = |count: &[u8]| [&[0x80, 0x01, 0x04][..], count].concat();
+        let (old, new) = (
+            claims(&[0xC8, 0x01]),
+            claims(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F]),
+        );
+        let at = file
+            .windows(old.len())
+            .position(|window| window == old)
+            .expect("the count is there");
+        let (size, header) = (100..2_000)
+            .map(|size| {
+                let size_bytes = thrift_integer(size);
+                let header = [&[0x15, 0x00, 0x15], &size_bytes[..], &[0x15], &size_bytes].concat();
+                (size, header)
+            })
+            .find(|(_, header)| file[..at].windows(header.len()).any(|w| w == header))
+            .expect("the size is there");
+        let size_bytes = thrift_integer(size + 4);
+        let longer = [&[0x15, 0x00, 0x15], &size_bytes[..], &[0x15], &size_bytes].concat();
+        assert_eq!(longer.len(), header.len());
+        let lying = with_page_bytes(&file, &old, &new);
+        let lying = with_page_bytes(&lying, &header, &longer);
+        let error = read(lying).unwrap_err();
+        assert!(error.message().contains("column \"c\""), "{error}");
+        assert!(
+            error.message().contains("delta-encoded values in one page")
+                || error.message().contains("ends within its lengths"),
+            "{error}"
+        );
+    }
+}
