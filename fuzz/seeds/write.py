@@ -273,3 +273,7 @@ write(
         ]
     ).encode(),
 )
+
+(HERE / "table_metadata").mkdir(exist_ok=True)
+for file in TESTDATA.glob("*.metadata.json"):
+    write("table_metadata", file.name, file.read_bytes())

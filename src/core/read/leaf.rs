@@ -21,6 +21,11 @@ use crate::spec::{PrimitiveType, Type};
 
 const MICROSECONDS_A_DAY: i64 = 86_400_000_000;
 const NANOSECONDS_A_DAY: i64 = 86_400_000_000_000;
+/// The widest decimal that can be decoded.
+const MAX_DECIMAL_BYTES: i32 = 32;
+/// The longest values of fixed length that are decoded: a null takes as much memory as a value, but
+/// nothing in the file.
+const MAX_FIXED_BYTES: i32 = 1 << 24;
 
 /// How a decoded array becomes an array of the Iceberg type.
 #[derive(Debug, Clone)]
@@ -132,6 +137,9 @@ pub(super) fn plan(wanted: &PrimitiveType, stored: &ParquetType) -> Option<(Type
         ) if i32::from(*scale) == stored_scale => {
             let decoded = match physical {
                 PhysicalType::INT32 | PhysicalType::INT64 => plain(stored)?,
+                PhysicalType::FIXED_LEN_BYTE_ARRAY if *type_length > MAX_DECIMAL_BYTES => {
+                    return None;
+                }
                 _ => Arc::new(stored.clone()),
             };
             (
@@ -225,6 +233,9 @@ fn rebuild(stored: &ParquetType, annotation: Option<LogicalType>) -> Option<Type
     else {
         return None;
     };
+    if *type_length > MAX_FIXED_BYTES {
+        return None;
+    }
     ParquetType::primitive_type_builder(basic_info.name(), *physical_type)
         .with_repetition(repetition(stored))
         .with_length(*type_length)

@@ -19,9 +19,9 @@ const MAX_PAGE_BYTES: u64 = 1 << 30;
 /// How many values a page may have whose encoding begins with all their lengths: the decoder
 /// unpacks them at once.
 const MAX_LENGTHS: u64 = 1 << 24;
-/// How many elements the lists of a row group may have together: they could all be in one row,
+/// How many bytes the elements of all lists of a row group may take: they could all be in one row,
 /// which is decoded at once.
-const MAX_REPEATED_VALUES: i64 = 1 << 27;
+const MAX_REPEATED_BYTES: u64 = 1 << 31;
 
 /// One row group whose needed column chunks have been fetched.
 pub(super) struct RowGroupPages {
@@ -114,10 +114,21 @@ impl CheckedPages {
     fn new(chunks: &Arc<ColumnChunks>, column: &ColumnChunkMetaData, rows: usize) -> Result<Self> {
         let descriptor = column.column_descr();
         let max_repetition_level = unsigned(i64::from(descriptor.max_rep_level()));
-        if max_repetition_level > 0 && column.num_values() > MAX_REPEATED_VALUES {
+        let plain_width = match column.column_type() {
+            PhysicalType::BOOLEAN => 1,
+            PhysicalType::INT32 | PhysicalType::FLOAT | PhysicalType::BYTE_ARRAY => 4,
+            PhysicalType::INT64 | PhysicalType::DOUBLE => 8,
+            PhysicalType::INT96 => 12,
+            PhysicalType::FIXED_LEN_BYTE_ARRAY => {
+                unsigned(i64::from(descriptor.type_length())).max(1)
+            }
+        };
+        let elements = unsigned(column.num_values());
+        if max_repetition_level > 0
+            && elements.saturating_mul(plain_width.max(16)) > MAX_REPEATED_BYTES
+        {
             return Err(ParquetError::NYI(format!(
-                "lists with {} elements in one row group",
-                column.num_values()
+                "lists with {elements} elements in one row group"
             )));
         }
         let (start, length) = column.byte_range();
@@ -127,15 +138,7 @@ impl CheckedPages {
             pages: SerializedPageReader::new(Arc::clone(chunks), column, rows, None)?,
             rest,
             compression: column.compression(),
-            plain_width: match column.column_type() {
-                PhysicalType::BOOLEAN => 1,
-                PhysicalType::INT32 | PhysicalType::FLOAT | PhysicalType::BYTE_ARRAY => 4,
-                PhysicalType::INT64 | PhysicalType::DOUBLE => 8,
-                PhysicalType::INT96 => 12,
-                PhysicalType::FIXED_LEN_BYTE_ARRAY => {
-                    unsigned(i64::from(descriptor.type_length())).max(1)
-                }
-            },
+            plain_width,
             max_repetition_level,
             max_definition_level: unsigned(i64::from(descriptor.max_def_level())),
             values_left: column.num_values(),

@@ -371,7 +371,11 @@ fn chunk_range(column: &ColumnChunkMetaData, file_size: u64) -> Option<Range<u64
 /// their width in memory.
 fn decoded_size(column: &ColumnChunkMetaData) -> u64 {
     let width = match column.column_type() {
-        PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY => 16,
+        PhysicalType::BYTE_ARRAY => 16,
+        // Nulls take as much as values.
+        PhysicalType::FIXED_LEN_BYTE_ARRAY => {
+            u64::try_from(column.column_descr().type_length()).map_or(16, |width| width.max(16))
+        }
         _ => 8,
     };
     let values = u64::try_from(column.num_values()).unwrap_or(0);

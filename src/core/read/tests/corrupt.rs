@@ -15,6 +15,7 @@ use parquet::file::properties::WriterProperties;
 use super::support::*;
 use crate::error::{Error, ErrorKind};
 use crate::read::ReadRequest;
+use crate::spec::PrimitiveType;
 use crate::storage::RawPath;
 
 fn numbers() -> Vec<u8> {
@@ -542,5 +543,36 @@ fn a_page_that_begins_with_too_many_lengths() {
                 || error.message().contains("ends within its lengths"),
             "{error}"
         );
+    }
+}
+
+/// A null takes no byte of a file, but as many in memory as a value.
+#[test]
+fn values_of_a_fixed_length_that_no_memory_holds() {
+    let longest = 1 << 27;
+    for (annotation, wanted) in [
+        ("", PrimitiveType::Fixed(longest)),
+        ("", PrimitiveType::Unknown),
+        (
+            "(DECIMAL(9,2))",
+            PrimitiveType::Decimal {
+                precision: 9,
+                scale: 2,
+            },
+        ),
+    ] {
+        let message =
+            format!("message m {{ optional fixed_len_byte_array({longest}) c {annotation} = 1; }}");
+        let column = RawColumn {
+            values: Values::Fixed(Vec::new()),
+            definition_levels: Some(vec![0; 1_000]),
+            repetition_levels: None,
+        };
+        let error = error_of(request(
+            MemoryFiles::of([("bad.parquet", raw_parquet(&message, vec![column]))]),
+            vec![optional(1, "c", wanted)],
+        ));
+        assert_eq!(error.kind(), ErrorKind::TypeMismatch, "{error}");
+        assert!(error.message().contains("134217728"), "{error}");
     }
 }
