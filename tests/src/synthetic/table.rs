@@ -137,6 +137,14 @@ impl Table {
         self
     }
 
+    /// Makes the manifest say that the last file has this many records and bytes.
+    pub fn claiming(mut self, records: i64, size: i64) -> Table {
+        let last = self.entries.last_mut().expect("a file was added");
+        last.records = records;
+        last.size = size;
+        self
+    }
+
     fn schema(&self) -> Json {
         let field = |column: &Column| json!({"id": column.id, "name": column.name, "required": false, "type": column.kind});
         json!({"type": "struct", "schema-id": 0, "fields": self.columns.iter().map(field).collect::<Vec<_>>()})
