@@ -89,6 +89,15 @@ pub(super) fn in_column(error: Error, column: &str) -> Error {
 }
 
 impl Member {
+    /// Whether the file lacks it or a member of it.
+    pub(super) fn is_missing(&self) -> bool {
+        match &self.assembly {
+            _ if self.decoded.is_none() => true,
+            Assembly::Struct { members, .. } => members.iter().any(Self::is_missing),
+            _ => false,
+        }
+    }
+
     fn assemble(&self, decoded: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
         match self.decoded {
             None => self.assembly.missing(rows),
