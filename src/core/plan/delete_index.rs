@@ -506,3 +506,7 @@ impl Applied {
         self.positions = self.positions.saturating_add(count.unwrap_or(0));
     }
 }
+
+#[cfg(test)]
+#[path = "delete_index_tests.rs"]
+mod tests;
