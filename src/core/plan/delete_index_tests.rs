@@ -271,7 +271,7 @@ fn position_delete_scope() {
 }
 
 #[test]
-fn path_matching_by_equal_bounds() {
+fn path_matching_by_bounds() {
     let bounded = |path: &str, lower: &str, upper: &str| {
         let bound = |value: &str| json!([{ "key": FILE_PATH_ID, "value": value }]);
         let file = json!({ "file_path": path,
@@ -283,13 +283,21 @@ fn path_matching_by_equal_bounds() {
             bounded("one", "/t/a", "/t/a"),
             bounded("several", "/t/a", "/t/b"),
             bounded("gone", "/t/zzz", "/t/zzz"),
+            bounded("others", "/t/b", "/t/c"),
+            bounded("cut but not raised", "/", "/t/"),
             // Perhaps the beginning of a path only.
             bounded("cut short", "/t/", "/t/"),
         ],
         vec![data("/t/a", 1, whole()), data("/t/b", 1, whole())],
     );
-    assert_eq!(applied["/t/a"], ["cut short", "one", "several"]);
-    assert_eq!(applied["/t/b"], ["cut short", "several"]);
+    assert_eq!(
+        applied["/t/a"],
+        ["cut but not raised", "cut short", "one", "several"]
+    );
+    assert_eq!(
+        applied["/t/b"],
+        ["cut but not raised", "cut short", "others", "several"]
+    );
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub(super) struct PositionSource {
     origin: Origin,
     /// How many tasks want the positions of each data file.
     wanted: HashMap<String, usize>,
+    /// How many tasks want any.
+    tasks: usize,
     loaded: OnceCell<Mutex<HashMap<String, Loaded>>>,
 }
 
@@ -61,6 +63,7 @@ impl PositionSource {
         Self {
             origin: Origin::File(file),
             wanted: HashMap::new(),
+            tasks: 0,
             loaded: OnceCell::new(),
         }
     }
@@ -70,12 +73,14 @@ impl PositionSource {
         Self {
             origin: Origin::Vectors(vectors),
             wanted: HashMap::new(),
+            tasks: 0,
             loaded: OnceCell::new(),
         }
     }
 
     /// Notes that one more task wants the positions of this data file.
     pub(super) fn want(&mut self, data_file: &str) {
+        self.tasks += 1;
         match self.wanted.get_mut(data_file) {
             Some(tasks) => *tasks += 1,
             None => {
@@ -106,7 +111,7 @@ impl PositionSource {
         source: &Source,
         memory: &Arc<DeleteMemory>,
     ) -> Result<Option<Arc<Positions>>> {
-        let taker = match self.wanted.values().sum() {
+        let taker = match self.tasks {
             0 | 1 => Taker::File(file_number),
             2.. => Taker::Several,
         };
