@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::column_sizes::ColumnSizes;
 use super::delete_index::{DeleteIndex, LiveDelete};
 use super::refuse::{self, Refusals};
 use super::{FileScanTask, ScanPlan, TaskDeletes};
@@ -51,6 +52,7 @@ pub async fn plan_files(
         plan.tasks.extend(live.tasks);
         deletes.extend(live.deletes);
         refusals.merge(live.refusals);
+        plan.column_sizes.merge(live.column_sizes);
     }
     refusals.check(metadata)?;
     for task in &plan.tasks {
@@ -90,6 +92,7 @@ struct LiveFiles {
     tasks: Vec<FileScanTask>,
     deletes: Vec<LiveDelete>,
     refusals: Refusals,
+    column_sizes: ColumnSizes,
 }
 
 async fn plan_manifest(
@@ -104,7 +107,7 @@ async fn plan_manifest(
     let partition_type = |spec_id| metadata.partition_type(spec_id);
     let mut entries_in_order = ManifestReader::open(&manifest, content, partition_type)?;
     if manifest.content == ManifestContent::Data {
-        entries_in_order = entries_in_order.without_stats();
+        entries_in_order = entries_in_order.with_sizes_only();
     }
     for entry in entries_in_order {
         let entry = entry?;
@@ -113,7 +116,10 @@ async fn plan_manifest(
             continue;
         }
         match entry.data_file.content {
-            DataContent::Data => live.tasks.push(scan_task(entry)),
+            DataContent::Data => {
+                live.column_sizes.add(&entry.data_file);
+                live.tasks.push(scan_task(entry));
+            }
             _ => live.deletes.push(LiveDelete::of(entry)?),
         }
     }
