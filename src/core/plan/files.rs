@@ -2,12 +2,15 @@
 //! Spec: "Scan Planning", "Snapshots".
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::partition_fields::partition_fields;
 use super::refuse::{self, Refusals};
-use super::{FileScanTask, ScanPlan};
+use super::{FileScanTask, ScanPlan, TaskPartitionField};
 use crate::error::{Error, Result};
+use crate::spec::name_mapping::NAME_MAPPING_PROPERTY;
 use crate::spec::{
     DataFile, ManifestEntry, ManifestFile, ManifestReader, Snapshot, SnapshotManifests,
     TableMetadata, read_manifest_list,
@@ -41,8 +44,12 @@ pub async fn plan_files(
         records: Some(0),
         ..ScanPlan::default()
     };
+    let name_mapping = metadata
+        .properties
+        .get(NAME_MAPPING_PROPERTY)
+        .map(|mapping| Arc::<str>::from(mapping.as_str()));
     let mut planned = stream::iter(live)
-        .map(|manifest| plan_manifest(files, metadata, manifest))
+        .map(|manifest| plan_manifest(files, metadata, name_mapping.as_ref(), manifest))
         .buffered(MANIFESTS_AT_ONCE);
     let mut refusals = Refusals::default();
     while let Some((tasks, refused)) = planned.try_next().await? {
@@ -81,6 +88,7 @@ async fn list_manifests(
 async fn plan_manifest(
     files: &SharedFileReader,
     metadata: &TableMetadata,
+    name_mapping: Option<&Arc<str>>,
     manifest: ManifestFile,
 ) -> Result<(Vec<FileScanTask>, Refusals)> {
     let content = files.read(&RawPath(manifest.manifest_path.clone())).await?;
@@ -91,18 +99,23 @@ async fn plan_manifest(
     let partition_type = |spec_id| metadata.partition_type(spec_id);
     let entries_in_order =
         ManifestReader::open(&manifest, content, partition_type)?.without_stats();
+    let partition_fields = partition_fields(metadata, &entries_in_order);
     for entry in entries_in_order {
         let entry = entry?;
         entries += 1;
         if entry.is_live() && !refusals.note_live_file(&entry.data_file)? {
-            tasks.push(scan_task(entry));
+            tasks.push(scan_task(entry, &partition_fields, name_mapping));
         }
     }
     refuse_shortened(&manifest, length, entries)?;
     Ok((tasks, refusals))
 }
 
-fn scan_task(entry: ManifestEntry) -> FileScanTask {
+fn scan_task(
+    entry: ManifestEntry,
+    partition_fields: &Arc<[TaskPartitionField]>,
+    name_mapping: Option<&Arc<str>>,
+) -> FileScanTask {
     let DataFile {
         file_path,
         file_format,
@@ -120,10 +133,12 @@ fn scan_task(entry: ManifestEntry) -> FileScanTask {
         file_size: file_size_in_bytes,
         record_count,
         partition,
+        partition_fields: Arc::clone(partition_fields),
         sort_order_id,
         data_sequence_number: entry.sequence_number,
         first_row_id,
         split_offsets: split_offsets.unwrap_or_default(),
+        name_mapping: name_mapping.cloned(),
     }
 }
 

@@ -105,8 +105,7 @@ async fn fetch_all<T>(
     shared: Arc<Shared<T>>,
     units: mpsc::Sender<Unit>,
 ) -> Result<()> {
-    let wanted: Arc<[Arc<NestedField>]> =
-        wanted_fields(&request.schema, &request.field_ids)?.into();
+    let wanted: Arc<[Arc<NestedField>]> = wanted_fields(&request.schema, &request.columns)?.into();
     let output = output_schema(&wanted);
     let source = Source {
         files: Arc::clone(&request.files),

@@ -6,4 +6,7 @@ mod concurrency;
 mod corrupt;
 mod evolution;
 mod layouts;
+mod metadata_columns;
+mod missing;
+mod name_mapping;
 mod support;
