@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::delete_index::{DeleteIndex, LiveDelete};
 use super::partition_fields::partition_fields;
 use super::refuse::{self, Refusals};
-use super::{FileScanTask, ScanPlan, TaskPartitionField};
+use super::{FileScanTask, ScanPlan, TaskDeletes, TaskPartitionField};
 use crate::error::{Error, Result};
 use crate::spec::name_mapping::NAME_MAPPING_PROPERTY;
 use crate::spec::{
-    DataFile, ManifestEntry, ManifestFile, ManifestReader, Snapshot, SnapshotManifests,
-    TableMetadata, read_manifest_list,
+    DataContent, DataFile, ManifestContent, ManifestEntry, ManifestFile, ManifestReader, Snapshot,
+    SnapshotManifests, TableMetadata, read_manifest_list,
 };
 use crate::storage::{RawPath, SharedFileReader};
 
@@ -52,9 +53,11 @@ pub async fn plan_files(
         .map(|manifest| plan_manifest(files, metadata, name_mapping.as_ref(), manifest))
         .buffered(MANIFESTS_AT_ONCE);
     let mut refusals = Refusals::default();
-    while let Some((tasks, refused)) = planned.try_next().await? {
-        plan.tasks.extend(tasks);
-        refusals.merge(refused);
+    let mut deletes = Vec::new();
+    while let Some(live) = planned.try_next().await? {
+        plan.tasks.extend(live.tasks);
+        deletes.extend(live.deletes);
+        refusals.merge(live.refusals);
     }
     refusals.check(metadata)?;
     for task in &plan.tasks {
@@ -66,6 +69,9 @@ pub async fn plan_files(
     }
     plan.data_files_total = plan.tasks.len();
     refuse_duplicates(&plan.tasks)?;
+    let applied = DeleteIndex::new(metadata, deletes)?.apply(&mut plan.tasks)?;
+    plan.delete_files_total = applied.files;
+    plan.deleted_positions = applied.positions;
     Ok(plan)
 }
 
@@ -85,30 +91,46 @@ async fn list_manifests(
     }
 }
 
+/// The live files of a manifest.
+#[derive(Debug, Default)]
+struct LiveFiles {
+    tasks: Vec<FileScanTask>,
+    deletes: Vec<LiveDelete>,
+    refusals: Refusals,
+}
+
 async fn plan_manifest(
     files: &SharedFileReader,
     metadata: &TableMetadata,
     name_mapping: Option<&Arc<str>>,
     manifest: ManifestFile,
-) -> Result<(Vec<FileScanTask>, Refusals)> {
+) -> Result<LiveFiles> {
     let content = files.read(&RawPath(manifest.manifest_path.clone())).await?;
     let length = content.len() as u64;
     let mut entries = 0;
-    let mut tasks = Vec::new();
-    let mut refusals = Refusals::default();
+    let mut live = LiveFiles::default();
     let partition_type = |spec_id| metadata.partition_type(spec_id);
-    let entries_in_order =
-        ManifestReader::open(&manifest, content, partition_type)?.without_stats();
+    let mut entries_in_order = ManifestReader::open(&manifest, content, partition_type)?;
+    if manifest.content == ManifestContent::Data {
+        entries_in_order = entries_in_order.without_stats();
+    }
     let partition_fields = partition_fields(metadata, &entries_in_order);
     for entry in entries_in_order {
         let entry = entry?;
         entries += 1;
-        if entry.is_live() && !refusals.note_live_file(&entry.data_file)? {
-            tasks.push(scan_task(entry, &partition_fields, name_mapping));
+        if !entry.is_live() || live.refusals.note_live_file(&entry.data_file)? {
+            continue;
+        }
+        match entry.data_file.content {
+            DataContent::Data => {
+                live.tasks
+                    .push(scan_task(entry, &partition_fields, name_mapping));
+            }
+            _ => live.deletes.push(LiveDelete::of(entry)?),
         }
     }
     refuse_shortened(&manifest, length, entries)?;
-    Ok((tasks, refusals))
+    Ok(live)
 }
 
 fn scan_task(
@@ -139,6 +161,7 @@ fn scan_task(
         first_row_id,
         split_offsets: split_offsets.unwrap_or_default(),
         name_mapping: name_mapping.cloned(),
+        deletes: TaskDeletes::default(),
     }
 }
 

@@ -3,12 +3,16 @@
 
 #[cfg(test)]
 mod corpus_tests;
+mod delete_file;
+mod delete_index;
+mod equality_columns;
 mod files;
 mod partition_fields;
 mod refuse;
 
 use std::sync::Arc;
 
+pub use delete_file::{DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes};
 pub use files::plan_files;
 pub use partition_fields::TaskPartitionField;
 
@@ -42,6 +46,8 @@ pub struct FileScanTask {
     /// The table's name mapping in its JSON form: what the file's columns are if it has no field
     /// ids. Parsed only then.
     pub name_mapping: Option<Arc<str>>,
+    /// What must be taken away from its rows.
+    pub deletes: TaskDeletes,
 }
 
 /// What a scan of a snapshot must read.
@@ -55,10 +61,23 @@ pub struct ScanPlan {
     pub manifests_skipped: usize,
     /// How many live data files the snapshot has.
     pub data_files_total: usize,
-    /// Rows of the tasks; `None` where a file's number of rows is unknown.
+    /// How many delete files and deletion vectors apply to the tasks.
+    pub delete_files_total: usize,
+    /// Rows of the tasks, deleted ones included; `None` where a file's number of rows is unknown.
     pub records: Option<u64>,
+    /// Positions in the deletion vectors and position delete files of the tasks, as far as the
+    /// manifests tell.
+    pub deleted_positions: u64,
     /// Size of the tasks' files in bytes.
     pub total_bytes: u64,
+}
+
+impl ScanPlan {
+    /// About how many rows there are without the deleted ones. Rows that equality deletes are
+    /// about still count, and so many are subtracted for a position delete file as it has rows.
+    pub fn remaining_records(&self) -> Option<u64> {
+        Some(self.records?.saturating_sub(self.deleted_positions))
+    }
 }
 
 impl FileScanTask {
@@ -81,6 +100,7 @@ impl FileScanTask {
             first_row_id: None,
             split_offsets: Vec::new(),
             name_mapping: None,
+            deletes: TaskDeletes::default(),
         }
     }
 }

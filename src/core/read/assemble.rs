@@ -99,6 +99,15 @@ pub(super) fn in_column(error: Error, column: &str) -> Error {
 }
 
 impl Member {
+    /// Whether the file lacks it or a member of it.
+    pub(super) fn is_missing(&self) -> bool {
+        match &self.assembly {
+            _ if self.decoded.is_none() => true,
+            Assembly::Struct { members, .. } => members.iter().any(Self::is_missing),
+            _ => false,
+        }
+    }
+
     /// Its array, beside `rows` rows of which the first has this position.
     fn assemble(&self, decoded: &[ArrayRef], first_row: u64, rows: usize) -> Result<ArrayRef> {
         match (self.decoded, &self.assembly) {

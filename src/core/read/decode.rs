@@ -73,6 +73,11 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
         Ok(decoder)
     }
 
+    /// The position in the file of the first row of the next batch.
+    pub(super) fn next_row(&self) -> u64 {
+        self.next_row
+    }
+
     /// The next batch, in the schema that rows are wanted in.
     ///
     /// # Errors

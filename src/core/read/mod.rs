@@ -5,6 +5,7 @@ mod arrow_types;
 mod assemble;
 mod channel;
 mod decode;
+mod deletes;
 mod field_ids;
 mod footer;
 mod leaf;

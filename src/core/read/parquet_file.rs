@@ -88,7 +88,7 @@ struct Part {
 
 impl Source {
     /// Reads ranges of a file, and checks that all of each came.
-    async fn fetch(&self, path: &RawPath, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+    pub(super) async fn fetch(&self, path: &RawPath, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         if ranges.is_empty() {
             return Ok(Vec::new());
         }

@@ -125,6 +125,16 @@ impl Projection {
     }
 }
 
+impl Projection {
+    /// The name of a column of which the file lacks the column itself or something in it.
+    pub(super) fn missing_column(&self) -> Option<&str> {
+        self.columns
+            .iter()
+            .find(|column| column.member.is_missing())
+            .map(|column| column.name.as_str())
+    }
+}
+
 /// Whether any field below has an id.
 fn has_field_ids(group: &ParquetType) -> bool {
     group
