@@ -134,6 +134,11 @@ impl ManifestReader {
         self
     }
 
+    /// The partition spec of its files.
+    pub fn partition_spec_id(&self) -> i32 {
+        self.data_files.spec_id
+    }
+
     /// What the file says of itself.
     pub fn header(&self) -> &ManifestHeader {
         &self.header
