@@ -1,6 +1,7 @@
 //! How wide a row is, for the planner: what the types tell, and the files' sizes for the rest.
 
 use iceberg_core::plan::ScanPlan;
+use iceberg_core::read::OutputColumn;
 use pgrx::pg_sys;
 
 use super::relation::MatchedColumn;
@@ -19,7 +20,11 @@ fn column_width(column: &MatchedColumn, plan: &ScanPlan) -> i32 {
         return i32::from(fixed);
     }
     // What a column takes in the files is compressed, so it is a lower bound; the type alone tells less.
-    let Some(stored) = plan.column_sizes.stored_width(column.field_id) else {
+    let stored = match column.source {
+        OutputColumn::Field(field_id) => plan.column_sizes.stored_width(field_id),
+        OutputColumn::Metadata(_) => None,
+    };
+    let Some(stored) = stored else {
         // SAFETY: as above.
         return unsafe { pg_sys::get_typavgwidth(column.declared.oid, column.declared.typmod) };
     };
