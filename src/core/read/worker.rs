@@ -38,8 +38,6 @@ pub(super) type Convert<T> = Arc<dyn Fn(RecordBatch) -> Result<T> + Send + Sync>
 struct Unit {
     file: Arc<ParquetFile>,
     row_group: usize,
-    /// The position of its first row in the file.
-    first_row: u64,
     deletes: Option<Arc<(FileDeletes, InUse)>>,
     chunks: Spawned<ColumnChunks>,
     _memory: OwnedSemaphorePermit,
@@ -123,8 +121,7 @@ async fn fetch_all<T>(
     shared: Arc<Shared<T>>,
     units: mpsc::Sender<Unit>,
 ) -> Result<()> {
-    let wanted: Arc<[Arc<NestedField>]> =
-        wanted_fields(&request.schema, &request.field_ids)?.into();
+    let wanted: Arc<[Arc<NestedField>]> = wanted_fields(&request.schema, &request.columns)?.into();
     let output = output_schema(&wanted);
     let source = Source {
         files: Arc::clone(&request.files),
@@ -180,10 +177,7 @@ async fn fetch_all<T>(
         delete_memory.give_turn(number);
         let Opened { file, deletes } = opened.result().await?;
         let deletes = deletes.map(|deletes| Arc::new((deletes, delete_memory.in_use())));
-        let mut next_row = 0_u64;
         for (index, row_group) in file.row_groups.iter().enumerate() {
-            let first_row = next_row;
-            next_row = next_row.saturating_add(row_group.rows);
             if row_group.rows == 0 {
                 continue;
             }
@@ -198,7 +192,6 @@ async fn fetch_all<T>(
                 chunks: fetch(source.clone(), Arc::clone(&file), index),
                 file: Arc::clone(&file),
                 row_group: index,
-                first_row,
                 deletes: deletes.clone(),
                 _memory: permit,
             };
@@ -279,17 +272,15 @@ async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<boo
     let chunks = unit.chunks.result().await?;
     ReadMetrics::add(&shared.metrics.row_groups_read, 1);
     let still_wanted = || !shared.sender.is_closed();
-    let mut next_row = unit.first_row;
     let mut decoder =
         RowGroupDecoder::new(Arc::clone(&unit.file), unit.row_group, chunks, still_wanted)?;
     loop {
         let started = Instant::now();
+        let first_row = decoder.next_row();
         let Some(batch) = decoder.next()? else {
             return Ok(true);
         };
-        let first_row = next_row;
         let decoded_rows = batch.num_rows() as u64;
-        next_row = next_row.saturating_add(decoded_rows);
         let batch = match &unit.deletes {
             None => batch,
             Some(deletes) => panics::caught("deletes", || deletes.0.apply(first_row, batch))

@@ -180,11 +180,11 @@ impl ScanState {
             .collect();
         let request = ReadRequest {
             schema: Arc::clone(self.relation.schema()),
-            field_ids: self
+            columns: self
                 .relation
                 .columns()
                 .iter()
-                .map(|column| column.field_id)
+                .map(|column| column.source)
                 .collect(),
             tasks: self.plan.tasks.clone(),
             files: Arc::clone(self.relation.files()),

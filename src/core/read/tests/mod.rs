@@ -7,4 +7,7 @@ mod corrupt;
 mod deletes;
 mod evolution;
 mod layouts;
+mod metadata_columns;
+mod missing;
+mod name_mapping;
 mod support;
