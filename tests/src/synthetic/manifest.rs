@@ -38,11 +38,19 @@ impl Spec {
             .iter()
             .map(|(field, kind)| {
                 let id = field["field-id"].as_i64().expect("a field has an id");
-                let name = field["name"].as_str().expect("a field has a name");
-                optional(id as i32, name, kind.clone())
+                optional(id as i32, &avro_name(field), kind.clone())
             })
             .collect();
         json!({"type": "record", "name": "r102", "fields": fields})
+    }
+
+    /// A partition tuple, given by the names of the fields, as such a record.
+    fn tuple(&self, values: &Json) -> Json {
+        let values = self.fields.iter().map(|(field, _)| {
+            let name = field["name"].as_str().expect("a field has a name");
+            (avro_name(field), values[name].clone())
+        });
+        Json::Object(values.collect())
     }
 }
 
@@ -84,6 +92,11 @@ pub(super) struct Listed {
     pub first_row_id: Option<i64>,
 }
 
+/// A name that Avro takes, whatever the partition field's own is: the id tells which it is.
+fn avro_name(partition_field: &Json) -> String {
+    format!("field_{}", partition_field["field-id"])
+}
+
 fn field(id: i32, name: &str, kind: Json) -> Json {
     json!({"name": name, "type": kind, "field-id": id})
 }
@@ -116,7 +129,8 @@ fn avro(schema: Json, records: Vec<Json>, metadata: &[(&str, String)]) -> Vec<u8
 pub(super) fn manifest(snapshot_id: i64, spec: &Spec, schema: &Json, entries: &[Entry]) -> Vec<u8> {
     let entries = entries.iter().map(|entry| {
         let file = json!({
-            "content": 0, "file_path": entry.path, "file_format": "PARQUET", "partition": entry.partition,
+            "content": 0, "file_path": entry.path, "file_format": "PARQUET",
+            "partition": spec.tuple(&entry.partition),
             "record_count": entry.records, "file_size_in_bytes": entry.size, "equality_ids": null,
             "first_row_id": entry.first_row_id, "referenced_data_file": null, "content_offset": null,
             "content_size_in_bytes": null,

@@ -11,9 +11,7 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
 use super::deletes::{deletion_vector, position_delete_file, puffin};
-use super::manifest::{
-    DeleteEntry, Entry, Listed, Spec, delete_manifest, manifest, manifest_list,
-};
+use super::manifest::{DeleteEntry, Entry, Listed, Spec, delete_manifest, manifest, manifest_list};
 use super::parquet_file::parquet_of_arrays;
 
 /// A temporary directory that the server's user can read.
