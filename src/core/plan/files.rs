@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::column_sizes::ColumnSizes;
 use super::delete_index::{DeleteIndex, LiveDelete};
 use super::partition_fields::partition_fields;
 use super::refuse::{self, Refusals};
@@ -58,6 +59,7 @@ pub async fn plan_files(
         plan.tasks.extend(live.tasks);
         deletes.extend(live.deletes);
         refusals.merge(live.refusals);
+        plan.column_sizes.merge(live.column_sizes);
     }
     refusals.check(metadata)?;
     for task in &plan.tasks {
@@ -97,6 +99,7 @@ struct LiveFiles {
     tasks: Vec<FileScanTask>,
     deletes: Vec<LiveDelete>,
     refusals: Refusals,
+    column_sizes: ColumnSizes,
 }
 
 async fn plan_manifest(
@@ -112,7 +115,7 @@ async fn plan_manifest(
     let partition_type = |spec_id| metadata.partition_type(spec_id);
     let mut entries_in_order = ManifestReader::open(&manifest, content, partition_type)?;
     if manifest.content == ManifestContent::Data {
-        entries_in_order = entries_in_order.without_stats();
+        entries_in_order = entries_in_order.with_sizes_only();
     }
     let partition_fields = partition_fields(metadata, &entries_in_order);
     for entry in entries_in_order {
@@ -123,6 +126,7 @@ async fn plan_manifest(
         }
         match entry.data_file.content {
             DataContent::Data => {
+                live.column_sizes.add(&entry.data_file);
                 live.tasks
                     .push(scan_task(entry, &partition_fields, name_mapping));
             }

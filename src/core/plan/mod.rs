@@ -1,6 +1,7 @@
 //! From a snapshot to the files that a scan must read.
 //! Spec: "Scan Planning".
 
+mod column_sizes;
 #[cfg(test)]
 mod corpus_tests;
 mod delete_file;
@@ -12,6 +13,7 @@ mod refuse;
 
 use std::sync::Arc;
 
+pub use column_sizes::ColumnSizes;
 pub use delete_file::{DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes};
 pub use files::plan_files;
 pub use partition_fields::TaskPartitionField;
@@ -70,6 +72,8 @@ pub struct ScanPlan {
     pub deleted_positions: u64,
     /// Size of the tasks' files in bytes.
     pub total_bytes: u64,
+    /// How many bytes columns take in the tasks' files.
+    pub column_sizes: ColumnSizes,
 }
 
 impl ScanPlan {

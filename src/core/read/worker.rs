@@ -14,7 +14,7 @@ use tokio::task::{JoinError, JoinHandle, JoinSet};
 use super::ReadRequest;
 use super::channel::BatchSender;
 use super::decode::{BATCH_BYTES, ColumnChunks, RowGroupDecoder};
-use super::deletes::{DeleteMemory, FileDeletes, PendingDeletes, share_deletes};
+use super::deletes::{DeleteMemory, FileDeletes, InUse, PendingDeletes, share_deletes};
 use super::metrics::ReadMetrics;
 use super::panics;
 use super::parquet_file::{ParquetFile, RowGroup, Source};
@@ -38,15 +38,24 @@ pub(super) type Convert<T> = Arc<dyn Fn(RecordBatch) -> Result<T> + Send + Sync>
 struct Unit {
     file: Arc<ParquetFile>,
     row_group: usize,
-    deletes: Option<Arc<FileDeletes>>,
+    deletes: Option<Arc<(FileDeletes, InUse)>>,
     chunks: Spawned<ColumnChunks>,
     _memory: OwnedSemaphorePermit,
+}
+
+/// A file that is being opened.
+struct Opening {
+    /// Counts the files of the read.
+    number: usize,
+    /// About how many bytes its deletes were to take when this began.
+    delete_bytes: u64,
+    opened: Spawned<Opened>,
 }
 
 /// A file whose footer and whose deletes have been read.
 struct Opened {
     file: Arc<ParquetFile>,
-    deletes: Option<Arc<FileDeletes>>,
+    deletes: Option<FileDeletes>,
 }
 
 /// A task that ends when nobody waits for it any more.
@@ -129,38 +138,45 @@ async fn fetch_all<T>(
         false => (0, budget),
     };
     let delete_memory = DeleteMemory::new(Arc::clone(&memory), delete_budget);
-    let mut tasks = request.tasks.into_iter().zip(deletes).peekable();
+    let mut tasks = request
+        .tasks
+        .into_iter()
+        .zip(deletes)
+        .enumerate()
+        .peekable();
     let mut opening = VecDeque::new();
     let mut open_ahead = request.threads.max(1);
     loop {
-        let mut expected_bytes = 0_u64;
         // Files with much metadata are not opened far ahead.
         while (opening.is_empty()
             || opening.len() < open_ahead && source.open_bytes.load(Ordering::Relaxed) < open_limit)
-            && let Some((_, deletes)) = tasks.peek()
+            && let Some((_, (_, deletes))) = tasks.peek()
         {
             let bytes = deletes.as_ref().map_or(0, PendingDeletes::expected_bytes);
-            expected_bytes = expected_bytes.saturating_add(bytes);
-            if !opening.is_empty() && bytes > 0 && !delete_memory.has_room_for(expected_bytes) {
+            let ahead = opening.iter().fold(bytes, |sum, opening: &Opening| {
+                sum.saturating_add(opening.delete_bytes)
+            });
+            if !opening.is_empty() && bytes > 0 && !delete_memory.has_room_for(ahead) {
                 break;
             }
-            let Some((task, deletes)) = tasks.next() else {
+            let Some((number, (task, deletes))) = tasks.next() else {
                 break;
             };
-            opening.push_back(open(
-                source.clone(),
-                task,
-                deletes,
-                Arc::clone(&wanted),
-                &output,
-                Arc::clone(&delete_memory),
-            ));
+            let deletes = deletes.map(|deletes| (number, deletes, Arc::clone(&delete_memory)));
+            let opened = open(source.clone(), task, deletes, Arc::clone(&wanted), &output);
+            opening.push_back(Opening {
+                number,
+                delete_bytes: bytes,
+                opened,
+            });
         }
-        let Some(file) = opening.pop_front() else {
+        let Some(Opening { number, opened, .. }) = opening.pop_front() else {
             return Ok(());
         };
         open_ahead = (open_ahead * 2).min(MAX_AHEAD);
-        let Opened { file, deletes } = file.result().await?;
+        delete_memory.give_turn(number);
+        let Opened { file, deletes } = opened.result().await?;
+        let deletes = deletes.map(|deletes| Arc::new((deletes, delete_memory.in_use())));
         for (index, row_group) in file.row_groups.iter().enumerate() {
             if row_group.rows == 0 {
                 continue;
@@ -190,14 +206,13 @@ async fn fetch_all<T>(
 fn open(
     source: Source,
     task: FileScanTask,
-    deletes: Option<PendingDeletes>,
+    deletes: Option<(usize, PendingDeletes, Arc<DeleteMemory>)>,
     wanted: Arc<[Arc<NestedField>]>,
     output: &SchemaRef,
-    memory: Arc<DeleteMemory>,
 ) -> Spawned<Opened> {
     let output = Arc::clone(output);
     Spawned(tokio::spawn(async move {
-        let Some(deletes) = deletes else {
+        let Some((number, deletes, memory)) = deletes else {
             let file = open_file(&source, &task, &wanted, &output).await?;
             return Ok(Opened {
                 file: Arc::new(file),
@@ -208,11 +223,11 @@ fn open(
         let (wanted, schema) = (Arc::clone(&read_with.wanted), Arc::clone(&read_with.schema));
         let (file, deletes) = futures::try_join!(
             open_file(&source, &task, &wanted, &schema),
-            deletes.load(read_with, &source, &memory)
+            deletes.load(number, read_with, &source, &memory)
         )?;
         Ok(Opened {
             file: Arc::new(file),
-            deletes: Some(Arc::new(deletes)),
+            deletes: Some(deletes),
         })
     }))
 }
@@ -268,7 +283,7 @@ async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<boo
         let decoded_rows = batch.num_rows() as u64;
         let batch = match &unit.deletes {
             None => batch,
-            Some(deletes) => panics::caught("deletes", || deletes.apply(first_row, batch))
+            Some(deletes) => panics::caught("deletes", || deletes.0.apply(first_row, batch))
                 .map_err(|error| error.in_file(&unit.file.path))?,
         };
         let deleted = decoded_rows.saturating_sub(batch.num_rows() as u64);

@@ -127,9 +127,9 @@ impl ManifestReader {
         })
     }
 
-    /// Passes over what the writer recorded about columns: entries have no statistics.
+    /// Passes over what the writer recorded about columns but for their sizes.
     #[must_use]
-    pub fn without_stats(mut self) -> Self {
+    pub fn with_sizes_only(mut self) -> Self {
         self.data_files.with_stats = false;
         self
     }

@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use tokio::sync::OwnedSemaphorePermit;
 
-use super::memory::DeleteMemory;
+use super::memory::{DeleteMemory, Loading, Taker};
 use crate::error::{Error, Result};
 use crate::plan::{DeleteFile, FileFormat, FileScanTask};
 use crate::read::decode::RowGroupDecoder;
@@ -19,6 +18,7 @@ use crate::spec::NestedField;
 pub(super) struct DeleteRows {
     source: Source,
     memory: Arc<DeleteMemory>,
+    taker: Taker,
     file: Arc<ParquetFile>,
     next_row_group: usize,
     current: Option<Current>,
@@ -27,7 +27,7 @@ pub(super) struct DeleteRows {
 /// The row group that is being decoded.
 struct Current {
     decoder: RowGroupDecoder<fn() -> bool>,
-    _memory: OwnedSemaphorePermit,
+    _memory: Loading,
 }
 
 impl DeleteRows {
@@ -39,6 +39,7 @@ impl DeleteRows {
     pub(super) async fn open(
         source: Source,
         memory: Arc<DeleteMemory>,
+        taker: Taker,
         file: &DeleteFile,
         wanted: &[Arc<NestedField>],
     ) -> Result<Self> {
@@ -65,6 +66,7 @@ impl DeleteRows {
         Ok(Self {
             source,
             memory,
+            taker,
             file: Arc::new(opened),
             next_row_group: 0,
             current: None,
@@ -88,7 +90,7 @@ impl DeleteRows {
             let Some(row_group) = self.file.row_groups.get(self.next_row_group) else {
                 return Ok(None);
             };
-            let memory = self.memory.load(memory_of(row_group)).await?;
+            let memory = self.memory.load(self.taker, memory_of(row_group)).await?;
             let chunks = self
                 .source
                 .fetch_row_group(&self.file, self.next_row_group)

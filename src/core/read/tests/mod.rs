@@ -4,6 +4,7 @@
 mod columns;
 mod concurrency;
 mod corrupt;
+mod deletes;
 mod evolution;
 mod layouts;
 mod metadata_columns;
