@@ -1,7 +1,7 @@
 //! The field ids of a file's columns: those that it carries, else those of the table's name
 //! mapping, else the places of its columns. Spec: "Column Projection".
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
 use crate::spec::name_mapping::{MappedField, NAME_MAPPING_PROPERTY, NameMapping, find};
 use crate::spec::{NestedField, Type};
@@ -52,6 +52,17 @@ impl IdSource {
                         ),
                     )
                 }),
+        }
+    }
+
+    /// Says where a column of a wrong type comes from, if it is not the file that says so.
+    pub(super) fn explain(&self, error: Error) -> Error {
+        match self {
+            Self::Places if error.kind() == ErrorKind::TypeMismatch => error.with_hint(format!(
+                "The file has no field ids, so its columns were taken in their order. Map their \
+                 names to field ids in the table property \"{NAME_MAPPING_PROPERTY}\"."
+            )),
+            _ => error,
         }
     }
 

@@ -96,7 +96,9 @@ impl Projection {
             leaves: Vec::new(),
             task,
         };
-        let (fields, members) = pruner.members(wanted, root, 0, ids.columns(), &mut Vec::new())?;
+        let (fields, members) = pruner
+            .members(wanted, root, 0, ids.columns(), &mut Vec::new())
+            .map_err(|error| ids.explain(error))?;
         let schema = ParquetType::group_type_builder(root.name())
             .with_fields(fields)
             .build()

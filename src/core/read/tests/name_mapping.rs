@@ -230,3 +230,15 @@ fn two_columns_of_one_field_are_an_error() {
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert!(error.message().contains("\"c\" is there twice"), "{error}");
 }
+
+#[test]
+fn a_column_whose_type_does_not_fit_its_place_is_explained() {
+    let file = parquet_without_ids(vec![("a", ints([1, 2]))]);
+    let error = error_of(mapped(file.clone(), None, vec![optional(1, "b", STRING)]));
+    assert_eq!(error.kind(), ErrorKind::TypeMismatch);
+    let hint = error.hint().expect("a hint");
+    assert!(hint.contains("\"schema.name-mapping.default\""), "{hint}");
+    let mapping = r#"[ { "field-id": 1, "names": ["a"] } ]"#;
+    let error = error_of(mapped(file, Some(mapping), vec![optional(1, "b", STRING)]));
+    assert_eq!(error.hint(), None);
+}
