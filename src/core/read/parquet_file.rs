@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use arrow::datatypes::{
@@ -35,6 +36,8 @@ const SPECULATIVE_TAIL: u64 = 64 * 1024;
 pub(super) struct Source {
     pub(super) files: SharedFileReader,
     pub(super) metrics: Arc<ReadMetrics>,
+    /// How many bytes the opened files take that are still in use.
+    pub(super) open_bytes: Arc<AtomicU64>,
 }
 
 /// A file whose footer has been read.
@@ -47,8 +50,17 @@ pub(super) struct ParquetFile {
     pub(super) row_groups: Vec<RowGroup>,
     /// Metadata cut down to the projection; `None` where nothing needs to be decoded.
     pub(super) metadata: Option<ArrowReaderMetadata>,
-    /// The end of the file, which was read with the footer.
+    /// The end of the file, which was read with the footer; empty where no column is in it.
     tail: Part,
+    /// Counts what the file takes.
+    _open: OpenBytes,
+}
+
+/// A share of the bytes that opened files take, until it is dropped.
+#[derive(Debug)]
+struct OpenBytes {
+    total: Arc<AtomicU64>,
+    share: u64,
 }
 
 /// What must be known of a row group before it is fetched.
@@ -65,7 +77,7 @@ pub(super) struct RowGroup {
 }
 
 /// Some bytes of a file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Part {
     start: u64,
     bytes: Bytes,
@@ -137,7 +149,7 @@ impl Source {
             }
         };
         let file = panics::caught("the Parquet metadata", || {
-            ParquetFile::new(path, size, &metadata, tail, wanted, output)
+            ParquetFile::new(self, path, size, (&metadata, tail), wanted, output)
         })
         .map_err(|error| error.in_file(path))?;
         ReadMetrics::add(&self.metrics.files_opened, 1);
@@ -190,12 +202,30 @@ impl Source {
         for range in &row_group.chunks {
             match file.tail.slice(range) {
                 Some(bytes) => chunks.push((range.start, bytes)),
+                None if range.is_empty() => chunks.push((range.start, Bytes::new())),
                 None => lacking.push(range.clone()),
             }
         }
         let fetched = self.fetch(&file.path, &lacking).await?;
         chunks.extend(lacking.iter().map(|range| range.start).zip(fetched));
         Ok(ColumnChunks::new(chunks))
+    }
+}
+
+impl OpenBytes {
+    fn new(total: &Arc<AtomicU64>, bytes: usize) -> Self {
+        let share = bytes as u64;
+        total.fetch_add(share, Ordering::Relaxed);
+        Self {
+            total: Arc::clone(total),
+            share,
+        }
+    }
+}
+
+impl Drop for OpenBytes {
+    fn drop(&mut self) {
+        self.total.fetch_sub(self.share, Ordering::Relaxed);
     }
 }
 
@@ -216,10 +246,10 @@ impl Part {
 
 impl ParquetFile {
     fn new(
+        source: &Source,
         path: &RawPath,
         size: u64,
-        metadata: &Bytes,
-        tail: Part,
+        (metadata, mut tail): (&Bytes, Part),
         wanted: &[Arc<NestedField>],
         output: &SchemaRef,
     ) -> Result<Self> {
@@ -248,12 +278,21 @@ impl ParquetFile {
         } else {
             Some(reader_metadata(&metadata, &projection, cut_down)?)
         };
+        let mut chunks = row_groups.iter().flat_map(|row_group| &row_group.chunks);
+        if !chunks.any(|range| tail.slice(range).is_some()) {
+            tail = Part::default();
+        }
+        let held = metadata
+            .as_ref()
+            .map_or(0, |held| held.metadata().memory_size());
+        let open = OpenBytes::new(&source.open_bytes, held.saturating_add(tail.bytes.len()));
         Ok(Self {
             path: path.clone(),
             projection,
             row_groups,
             metadata,
             tail,
+            _open: open,
         })
     }
 }

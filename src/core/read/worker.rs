@@ -111,14 +111,18 @@ async fn fetch_all<T>(
     let source = Source {
         files: Arc::clone(&request.files),
         metrics: Arc::clone(&request.metrics),
+        open_bytes: Arc::default(),
     };
+    let open_limit = (request.memory / 8) as u64;
     let budget = steps(unit_memory(request.memory) as u64).max(1);
     let memory = Arc::new(Semaphore::new(budget as usize));
     let mut tasks = request.tasks.into_iter();
     let mut opening = VecDeque::new();
     let mut open_ahead = request.threads.max(1);
     loop {
-        while opening.len() < open_ahead
+        // Files with much metadata are not opened far ahead.
+        while (opening.is_empty()
+            || opening.len() < open_ahead && source.open_bytes.load(Ordering::Relaxed) < open_limit)
             && let Some(task) = tasks.next()
         {
             opening.push_back(open(source.clone(), task, Arc::clone(&wanted), &output));

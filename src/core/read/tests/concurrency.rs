@@ -224,10 +224,10 @@ fn dropping_the_receiver_stops_all_work() {
             ));
         }
         drop(receiver);
-        assert!(dropped_within(&alive, Duration::from_millis(1_000)));
+        assert!(dropped_within(&alive, Duration::from_secs(5)));
         let started = Instant::now();
         while runtime.metrics().num_alive_tasks() > 0 {
-            assert!(started.elapsed() < Duration::from_secs(1), "tasks are left");
+            assert!(started.elapsed() < Duration::from_secs(5), "tasks are left");
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -242,6 +242,7 @@ fn the_first_batch_does_not_wait_for_much() {
     let mut request = request_of(MemoryFiles::default());
     request.tasks = files.tasks();
     request.files = Arc::clone(&files) as _;
+    request.memory = 4 << 20;
     let runtime = runtime();
     let mut receiver = start(&runtime, request);
     assert!(matches!(
@@ -250,8 +251,9 @@ fn the_first_batch_does_not_wait_for_much() {
     ));
     drop(receiver);
     let fetched = settle(&files.fetches);
+    // However late this thread is, there is room for 7 decoded and 7 fetched row groups.
     assert!(
-        fetched <= 8,
+        fetched <= 25,
         "{fetched} fetches for one batch of 100 row groups"
     );
 }
