@@ -34,9 +34,8 @@ impl Refusals {
             (DataContent::PositionDeletes, _) => "position deletes",
             (DataContent::EqualityDeletes, _) => "equality deletes",
             (DataContent::Data, _) if file.key_metadata.is_some() => "table encryption",
-            (DataContent::Data, FileFormat::Parquet) => return Ok(false),
+            (DataContent::Data, FileFormat::Parquet | FileFormat::Avro) => return Ok(false),
             (DataContent::Data, FileFormat::Orc) => "ORC data files",
-            (DataContent::Data, FileFormat::Avro) => "Avro data files",
             (DataContent::Data, FileFormat::Puffin) => {
                 return Err(Error::corrupt(
                     &file.file_path,

@@ -8,11 +8,11 @@ use arrow::array::{
     Array, ArrayRef, AsArray, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray,
     new_null_array,
 };
-use arrow::datatypes::{DataType, FieldRef, Fields};
+use arrow::datatypes::{DataType, FieldRef, Fields, SchemaRef};
 use arrow::error::ArrowError;
 
 use super::leaf::Conversion;
-use super::projection::Projection;
+use super::projection::Column;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How one field of the schema comes out of what the file has for it.
@@ -49,24 +49,27 @@ pub(super) struct Member {
     pub(super) assembly: Assembly,
 }
 
-/// A batch of the Iceberg schema from a decoded one.
+/// A batch of the Iceberg schema from so many rows of decoded arrays.
 ///
 /// # Errors
 /// Names the column, not the file.
-pub(super) fn assemble(projection: &Projection, decoded: &RecordBatch) -> Result<RecordBatch> {
-    let rows = decoded.num_rows();
-    let columns = projection
-        .columns
+pub(super) fn assemble(
+    columns: &[Column],
+    output: &SchemaRef,
+    decoded: &[ArrayRef],
+    rows: usize,
+) -> Result<RecordBatch> {
+    let columns = columns
         .iter()
         .map(|column| {
             column
                 .member
-                .assemble(decoded.columns(), rows)
+                .assemble(decoded, rows)
                 .map_err(|error| in_column(error, &column.name))
         })
         .collect::<Result<Vec<_>>>()?;
     RecordBatch::try_new_with_options(
-        Arc::clone(&projection.output),
+        Arc::clone(output),
         columns,
         &RecordBatchOptions::new().with_row_count(Some(rows)),
     )
@@ -89,6 +92,15 @@ pub(super) fn in_column(error: Error, column: &str) -> Error {
 }
 
 impl Member {
+    /// Whether the file lacks it or a member of it.
+    pub(super) fn is_missing(&self) -> bool {
+        match &self.assembly {
+            _ if self.decoded.is_none() => true,
+            Assembly::Struct { members, .. } => members.iter().any(Self::is_missing),
+            _ => false,
+        }
+    }
+
     fn assemble(&self, decoded: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
         match self.decoded {
             None => self.assembly.missing(rows),

@@ -15,12 +15,13 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::assemble::{assemble, in_column};
+use super::format::UnitDecoder;
 use super::panics;
 use super::parquet_file::{ParquetFile, RowGroup};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How many rows a batch has at most.
-const MAX_BATCH_ROWS: u64 = 8192;
+pub(super) const MAX_BATCH_ROWS: u64 = 8192;
 /// How many bytes a batch should have at most.
 pub(super) const BATCH_BYTES: usize = 4 << 20;
 
@@ -74,7 +75,7 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
     ///
     /// # Errors
     /// Names the file, and the column where one is at fault.
-    pub(super) fn next(&mut self) -> Result<Option<RecordBatch>> {
+    fn decode(&mut self) -> Result<Option<RecordBatch>> {
         if self.rows_left == 0 {
             return Ok(None);
         }
@@ -97,9 +98,14 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
             ));
         };
         self.rows_left = rows_left;
-        panics::caught("its data", || assemble(&self.file.projection, &decoded))
-            .map(Some)
-            .map_err(|error| error.in_file(&self.file.path))
+        let projection = &self.file.projection;
+        let (columns, output) = (&projection.columns, &projection.output);
+        let rows = decoded.num_rows();
+        panics::caught("its data", || {
+            assemble(columns, output, decoded.columns(), rows)
+        })
+        .map(Some)
+        .map_err(|error| error.in_file(&self.file.path))
     }
 
     fn reader(&self, columns: &ProjectionMask) -> Result<Option<ParquetRecordBatchReader>> {
@@ -142,6 +148,12 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
             }
         }
         error.in_file(&self.file.path)
+    }
+}
+
+impl<S: Fn() -> bool + Send> UnitDecoder for RowGroupDecoder<S> {
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        self.decode()
     }
 }
 

@@ -3,15 +3,19 @@
 
 mod arrow_types;
 mod assemble;
+mod avro;
 mod channel;
 mod decode;
 mod footer;
+mod format;
 mod leaf;
 mod metrics;
 mod panics;
 mod parquet_file;
 mod projection;
 mod size;
+mod stored;
+mod values;
 mod worker;
 
 #[cfg(test)]

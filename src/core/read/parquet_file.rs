@@ -9,6 +9,7 @@ use std::time::Instant;
 use arrow::datatypes::{
     DataType, Field, FieldRef, Fields, Schema as ArrowSchema, SchemaRef, TimeUnit,
 };
+use async_trait::async_trait;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::parquet_to_arrow_schema;
@@ -18,11 +19,12 @@ use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataBuilder, RowGroupMetaData,
 };
 
-use super::decode::ColumnChunks;
+use super::decode::{BATCH_BYTES, ColumnChunks, RowGroupDecoder};
 use super::footer::{self, HEAD_SIZE, TAIL_SIZE};
+use super::format::{DataFile, Fetched, WorkUnit};
 use super::metrics::ReadMetrics;
 use super::panics;
-use super::projection::Projection;
+use super::projection::{Column, Projection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
 use crate::spec::NestedField;
@@ -48,6 +50,8 @@ pub(super) struct ParquetFile {
     pub(super) projection: Projection,
     /// Row groups in the file's order.
     pub(super) row_groups: Vec<RowGroup>,
+    /// The row groups as units of work.
+    units: Vec<WorkUnit>,
     /// Metadata cut down to the projection; `None` where nothing needs to be decoded.
     pub(super) metadata: Option<ArrowReaderMetadata>,
     /// The end of the file, which was read with the footer; empty where no column is in it.
@@ -85,7 +89,7 @@ struct Part {
 
 impl Source {
     /// Reads ranges of a file, and checks that all of each came.
-    async fn fetch(&self, path: &RawPath, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+    pub(super) async fn fetch(&self, path: &RawPath, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         if ranges.is_empty() {
             return Ok(Vec::new());
         }
@@ -179,12 +183,15 @@ impl Source {
         Ok((bytes, tail))
     }
 
+    /// Reads one range of a file.
+    pub(super) async fn fetch_one(&self, path: &RawPath, range: Range<u64>) -> Result<Bytes> {
+        Ok(self.fetch(path, &[range]).await?.pop().unwrap_or_default())
+    }
+
     async fn fetch_part(&self, path: &RawPath, range: Range<u64>) -> Result<Part> {
-        let start = range.start;
-        let mut parts = self.fetch(path, &[range]).await?;
         Ok(Part {
-            start,
-            bytes: parts.pop().unwrap_or_default(),
+            start: range.start,
+            bytes: self.fetch_one(path, range).await?,
         })
     }
 
@@ -285,16 +292,68 @@ impl ParquetFile {
         let held = metadata
             .as_ref()
             .map_or(0, |held| held.metadata().memory_size());
+        let units = units(&row_groups);
         let open = OpenBytes::new(&source.open_bytes, held.saturating_add(tail.bytes.len()));
         Ok(Self {
             path: path.clone(),
             projection,
             row_groups,
+            units,
             metadata,
             tail,
             _open: open,
         })
     }
+}
+
+#[async_trait]
+impl DataFile for ParquetFile {
+    fn path(&self) -> &RawPath {
+        &self.path
+    }
+
+    fn units(&self) -> &[WorkUnit] {
+        &self.units
+    }
+
+    fn missing_column(&self) -> Option<&str> {
+        Column::first_missing(&self.projection.columns)
+    }
+
+    async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Fetched> {
+        let chunks = source.fetch_row_group(&self, unit).await?;
+        Ok(Box::new(move |still_wanted| {
+            let decoder = RowGroupDecoder::new(self, unit, chunks, move || still_wanted())?;
+            Ok(Box::new(decoder))
+        }))
+    }
+}
+
+fn units(row_groups: &[RowGroup]) -> Vec<WorkUnit> {
+    let mut next_row = 0_u64;
+    row_groups
+        .iter()
+        .map(|row_group| {
+            let first_row = next_row;
+            next_row = next_row.saturating_add(row_group.rows);
+            WorkUnit {
+                first_row,
+                rows: Some(row_group.rows),
+                memory: memory_of(row_group),
+            }
+        })
+        .collect()
+}
+
+/// How much memory a row group uses while it waits and is decoded: its stored bytes, and of its
+/// decoded ones a batch and a page of every column.
+fn memory_of(row_group: &RowGroup) -> u64 {
+    const PAGE: u64 = 1 << 20;
+    let pages = PAGE.saturating_mul(row_group.chunks.len() as u64);
+    let decoded = row_group
+        .decoded_bytes
+        .min(pages.saturating_add(BATCH_BYTES as u64));
+    row_group.stored_bytes.saturating_add(decoded)
 }
 
 impl RowGroup {

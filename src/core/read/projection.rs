@@ -112,6 +112,17 @@ impl Projection {
     }
 }
 
+impl Column {
+    /// The name of the first of these columns of which the file lacks the column itself or
+    /// something in it.
+    pub(super) fn first_missing(columns: &[Self]) -> Option<&str> {
+        columns
+            .iter()
+            .find(|column| column.member.is_missing())
+            .map(|column| column.name.as_str())
+    }
+}
+
 /// Whether any field below has an id.
 fn has_field_ids(group: &ParquetType) -> bool {
     group
@@ -415,7 +426,7 @@ fn fields_by_id(group: &ParquetType, first_leaf: usize) -> HashMap<i32, Stored<'
 }
 
 /// What stands for a field that the file does not have.
-fn missing(field: &NestedField, path: &Path) -> Result<Member> {
+pub(super) fn missing(field: &NestedField, path: &[String]) -> Result<Member> {
     if field
         .initial_default
         .as_ref()

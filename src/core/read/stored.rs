@@ -1,0 +1,244 @@
+//! The schema of a file as a tree of names, ids and types, and the wanted fields found in it by id
+//! at every depth. For formats whose values are decoded here: Avro and ORC.
+//! Spec: "Column Projection"; Appendix A "Avro" and "ORC".
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::arrow_types::{arrow_field, map_entries, struct_fields};
+use super::assemble::{Assembly, Member};
+use super::leaf::Conversion;
+use super::projection::{Column, missing};
+use super::values::{StoredLeaf, Target};
+use crate::error::{Error, ErrorKind, Result};
+use crate::spec::{NestedField, Type};
+
+/// A field of a file's schema.
+#[derive(Debug, Clone)]
+pub(super) struct StoredField {
+    /// Its Iceberg id, where the writer stored one.
+    pub(super) id: Option<i32>,
+    /// Its name in the file.
+    pub(super) name: String,
+    /// How its values are laid out.
+    pub(super) shape: StoredShape,
+}
+
+/// How the values of a field are laid out.
+#[derive(Debug, Clone)]
+pub(super) enum StoredShape {
+    Leaf(StoredLeaf),
+    Struct(Vec<StoredField>),
+    List(Box<StoredField>),
+    Map(Box<StoredField>, Box<StoredField>),
+    /// What no Iceberg type is stored as; says what it is.
+    Other(&'static str),
+}
+
+/// A field that is decoded.
+#[derive(Debug, Clone)]
+pub(super) struct Selected {
+    /// Its place among the fields of its struct in the file; 0 for what is in a list, and 0 and 1
+    /// for a map's key and value.
+    pub(super) place: usize,
+    /// What is decoded.
+    pub(super) shape: SelectedShape,
+}
+
+/// What is decoded of a field.
+#[derive(Debug, Clone)]
+pub(super) enum SelectedShape {
+    Leaf(StoredLeaf, Target),
+    /// These members; may be none, where only nulls are of interest.
+    Struct(Vec<Selected>),
+    List(Box<Selected>),
+    Map(Box<Selected>, Box<Selected>),
+}
+
+/// The names down to a field, for messages.
+type Path = Vec<String>;
+
+/// Finds the wanted fields among those of a file: what to decode, and the columns made of it.
+///
+/// # Errors
+/// Without the file's name. As [`super::projection::Projection::new`].
+pub(super) fn select(
+    wanted: &[Arc<NestedField>],
+    stored: &[StoredField],
+) -> Result<(Vec<Selected>, Vec<Column>)> {
+    if !wanted.is_empty() && !stored.is_empty() && !stored.iter().any(has_id) {
+        return Err(Error::not_supported(
+            "the file has no field ids, and name mapping is not supported yet",
+        )
+        .with_hint("Rewrite the file with a writer that stores Iceberg field ids."));
+    }
+    let (selected, members) = members(wanted, stored, &mut Vec::new())?;
+    let columns = wanted
+        .iter()
+        .zip(members)
+        .map(|(field, member)| Column {
+            name: field.name.clone(),
+            member,
+        })
+        .collect();
+    Ok((selected, columns))
+}
+
+fn has_id(field: &StoredField) -> bool {
+    field.id.is_some()
+        || match &field.shape {
+            StoredShape::Struct(members) => members.iter().any(has_id),
+            StoredShape::List(element) => has_id(element),
+            StoredShape::Map(key, value) => has_id(key) || has_id(value),
+            StoredShape::Leaf(_) | StoredShape::Other(_) => false,
+        }
+}
+
+fn members(
+    wanted: &[Arc<NestedField>],
+    stored: &[StoredField],
+    path: &mut Path,
+) -> Result<(Vec<Selected>, Vec<Member>)> {
+    let mut by_id: HashMap<i32, (usize, &StoredField, bool)> = HashMap::new();
+    for (place, field) in stored.iter().enumerate() {
+        if let Some(id) = field.id {
+            by_id
+                .entry(id)
+                .and_modify(|(_, _, twice)| *twice = true)
+                .or_insert((place, field, false));
+        }
+    }
+    let mut selected = Vec::new();
+    let mut members = Vec::with_capacity(wanted.len());
+    for field in wanted {
+        path.push(field.name.clone());
+        let member = match by_id.get(&field.id) {
+            Some((_, _, true)) => {
+                return Err(Error::new(
+                    ErrorKind::Corrupt,
+                    format!(
+                        "field id {} of column \"{}\" is there twice",
+                        field.id,
+                        path.join(".")
+                    ),
+                ));
+            }
+            Some((place, stored, false)) => {
+                let (shape, assembly) = select_field(field, stored, path)?;
+                selected.push(Selected {
+                    place: *place,
+                    shape,
+                });
+                Member {
+                    decoded: Some(selected.len() - 1),
+                    assembly,
+                }
+            }
+            None => missing(field, path)?,
+        };
+        path.pop();
+        members.push(member);
+    }
+    Ok((selected, members))
+}
+
+fn select_field(
+    wanted: &NestedField,
+    stored: &StoredField,
+    path: &mut Path,
+) -> Result<(SelectedShape, Assembly)> {
+    match (&wanted.field_type, &stored.shape) {
+        (Type::Primitive(primitive), StoredShape::Leaf(leaf)) => {
+            let target =
+                Target::new(primitive, *leaf).ok_or_else(|| mismatch(wanted, stored, path))?;
+            let conversion = Conversion::none(target.data_type().clone());
+            Ok((
+                SelectedShape::Leaf(*leaf, target),
+                Assembly::Leaf(conversion),
+            ))
+        }
+        (Type::Struct(fields), StoredShape::Struct(stored)) => {
+            let (selected, members) = members(fields.fields(), stored, path)?;
+            let assembly = Assembly::Struct {
+                fields: struct_fields(fields),
+                members,
+            };
+            Ok((SelectedShape::Struct(selected), assembly))
+        }
+        (Type::List(list), StoredShape::List(element)) => {
+            let (selected, assembly) = inner("element", 0, &list.element, element, path)?;
+            let assembly = Assembly::List {
+                element_field: arrow_field(&list.element),
+                element: Box::new(assembly),
+            };
+            Ok((SelectedShape::List(Box::new(selected)), assembly))
+        }
+        (Type::Map(map), StoredShape::Map(key, value)) => {
+            let (selected_key, key) = inner("key", 0, &map.key, key, path)?;
+            let (selected_value, value) = inner("value", 1, &map.value, value, path)?;
+            let assembly = Assembly::Map {
+                entries_field: map_entries(map),
+                key: Box::new(key),
+                value: Box::new(value),
+            };
+            let shape = SelectedShape::Map(Box::new(selected_key), Box::new(selected_value));
+            Ok((shape, assembly))
+        }
+        (Type::Variant, _) => Err(Error::not_supported(format!(
+            "column \"{}\": type variant can be read from Parquet files only",
+            path.join(".")
+        ))),
+        _ => Err(mismatch(wanted, stored, path)),
+    }
+}
+
+/// A list's element or a map's key or value: found by its place, and an id must not contradict it.
+fn inner(
+    name: &str,
+    place: usize,
+    wanted: &NestedField,
+    stored: &StoredField,
+    path: &mut Path,
+) -> Result<(Selected, Assembly)> {
+    path.push(name.to_owned());
+    if let Some(id) = stored.id
+        && id != wanted.id
+    {
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            format!(
+                "column \"{}\" has field id {id}, but the schema says {}",
+                path.join("."),
+                wanted.id
+            ),
+        ));
+    }
+    let (shape, assembly) = select_field(wanted, stored, path)?;
+    path.pop();
+    Ok((Selected { place, shape }, assembly))
+}
+
+fn mismatch(wanted: &NestedField, stored: &StoredField, path: &Path) -> Error {
+    Error::new(
+        ErrorKind::TypeMismatch,
+        format!(
+            "column \"{}\" is {} in the file, which cannot be read as {}",
+            path.join("."),
+            stored.shape,
+            wanted.field_type,
+        ),
+    )
+}
+
+impl fmt::Display for StoredShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Leaf(leaf) => write!(f, "{leaf}"),
+            Self::Struct(_) => f.write_str("a struct"),
+            Self::List(_) => f.write_str("a list"),
+            Self::Map(..) => f.write_str("a map"),
+            Self::Other(what) => f.write_str(what),
+        }
+    }
+}
