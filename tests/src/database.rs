@@ -55,6 +55,8 @@ impl Database {
     }
 
     /// A new connection, with changes to its configuration, such as the user.
+    ///
+    /// Without just-in-time compilation: it takes long, and serves no interrupts meanwhile.
     pub fn connect_with(&self, change: impl FnOnce(&mut Config)) -> Client {
         let mut config = config();
         config.dbname(&self.name);
@@ -75,7 +77,7 @@ impl Database {
             .connect(NoTls)
             .expect("the test cluster accepts connections");
         client
-            .batch_execute("SET client_min_messages = warning; SET extra_float_digits = 1; SET bytea_output = hex; SET datestyle = 'ISO, MDY'")
+            .batch_execute("SET jit = off; SET client_min_messages = warning; SET extra_float_digits = 1; SET bytea_output = hex; SET datestyle = 'ISO, MDY'")
             .expect("settings can be set");
         client
     }

@@ -1,11 +1,14 @@
 //! Scans that begin, pause, begin again and break off: cursors, rescans, prepared statements, subtransactions; nothing is left behind.
 
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
 use iceberg_fdw_tests::database::{Database, attach, text_rows, text_value};
 use iceberg_fdw_tests::environment::fixtures;
 use iceberg_fdw_tests::failure;
 use iceberg_fdw_tests::heap::attach_beside_heap;
-use iceberg_fdw_tests::large::{ROWS_OF_A_FILE, large_table};
-use iceberg_fdw_tests::process::{self, Holdings};
+use iceberg_fdw_tests::large::{MANY_ROWS, large_table};
+use iceberg_fdw_tests::process;
 use iceberg_fdw_tests::synthetic::Directory;
 use postgres::Client;
 
@@ -113,7 +116,7 @@ fn an_inner_scan_of_a_nested_loop_is_begun_again_for_every_outer_row() {
     );
     same(
         &mut client,
-        "SELECT c.id, n FROM customers c CROSS JOIN LATERAL (SELECT o.id AS n FROM orders o WHERE o.id > c.id LIMIT 1) l WHERE c.id <= 15 AND n IS NOT NULL ORDER BY c.id",
+        "SELECT c.id, n FROM customers c CROSS JOIN LATERAL (SELECT o.id AS n FROM orders o WHERE o.id > c.id ORDER BY o.id LIMIT 1) l WHERE c.id <= 15 AND n IS NOT NULL ORDER BY c.id",
     );
 }
 
@@ -219,7 +222,7 @@ fn an_exception_block_catches_an_error_in_the_middle_of_a_scan() {
 /// What is run 1,000 times must not make the backend grow.
 fn assert_leaves_nothing(prepare: &str, repeated: &str) {
     let directory = Directory::new();
-    let table = large_table(&directory, 8);
+    let table = large_table(&directory, 8, 2000);
     let database = Database::new();
     let mut client = database.with_server();
     client
@@ -233,26 +236,22 @@ fn assert_leaves_nothing(prepare: &str, repeated: &str) {
     let mut times = |count: usize| {
         for _ in 0..count {
             if let Err(error) = client.batch_execute(repeated) {
-                let code = failure::server_error::<()>(Err(error))
-                    .code()
-                    .code()
-                    .to_owned();
-                assert!(code == "22012" || code == "57014", "{code}");
+                let error = failure::server_error::<()>(Err(error));
+                assert_eq!(error.code().code(), "22012", "{}", failure::text(&error));
             }
         }
-        std::thread::sleep(std::time::Duration::from_millis(300));
-        process::holdings(pid)
+        process::holdings(pid).expect("/proc shows the backend to us")
     };
-    let Some(before) = times(100) else {
-        panic!("/proc does not show the backend: run these tests as a user who may see it");
-    };
-    let after = times(1000).expect("the backend is still there");
-    assert_flat(before, after);
-}
-
-fn assert_flat(before: Holdings, after: Holdings) {
+    let before = times(100);
+    let mut after = times(1000);
+    // Threads that wait for files to answer may rest for a while before they end.
+    let ended = Instant::now();
+    while after.threads > before.threads && ended.elapsed() < Duration::from_secs(20) {
+        sleep(Duration::from_millis(100));
+        after = process::holdings(pid).expect("/proc shows the backend to us");
+    }
     assert!(
-        after.threads <= before.threads + 1,
+        after.threads <= before.threads,
         "threads: {before:?}, then {after:?}"
     );
     assert!(
@@ -260,7 +259,7 @@ fn assert_flat(before: Holdings, after: Holdings) {
         "open files: {before:?}, then {after:?}"
     );
     assert!(
-        after.resident <= before.resident + (32 << 20),
+        after.resident <= before.resident + (16 << 20),
         "memory: {before:?}, then {after:?}"
     );
 }
@@ -272,7 +271,7 @@ fn a_thousand_limits_leave_nothing_behind() {
 
 #[test]
 fn a_thousand_errors_in_the_middle_of_a_scan_leave_nothing_behind() {
-    assert_leaves_nothing("", "SELECT 1 / (id - 3000) FROM tested");
+    assert_leaves_nothing("", "SELECT 1 / (id - 1500) FROM tested");
 }
 
 #[test]
@@ -320,7 +319,7 @@ fn a_thousand_prepared_statements_leave_nothing_behind() {
 #[test]
 fn all_rows_of_a_large_table_come_exactly_once() {
     let directory = Directory::new();
-    let table = large_table(&directory, 40);
+    let table = large_table(&directory, 40, MANY_ROWS);
     let database = Database::new();
     let mut client = database.with_server();
     client
@@ -331,16 +330,16 @@ fn all_rows_of_a_large_table_come_exactly_once() {
         "SELECT count(*), sum(id), count(DISTINCT id), sum(price), sum(length(word)) FROM tested",
     )
     .expect("all rows can be read");
-    let sum: i64 = (0..ROWS_OF_A_FILE).sum::<i64>() * 40;
-    let lengths: i64 = (0..ROWS_OF_A_FILE)
+    let sum: i64 = (0..MANY_ROWS).sum::<i64>() * 40;
+    let lengths: i64 = (0..MANY_ROWS)
         .map(|id| format!("word {id}").len() as i64)
         .sum::<i64>()
         * 40;
     let prices = sum as f64 / 8.0;
     let expected = [
-        (ROWS_OF_A_FILE * 40).to_string(),
+        (MANY_ROWS * 40).to_string(),
         sum.to_string(),
-        ROWS_OF_A_FILE.to_string(),
+        MANY_ROWS.to_string(),
         prices.to_string(),
         lengths.to_string(),
     ];
@@ -350,7 +349,7 @@ fn all_rows_of_a_large_table_come_exactly_once() {
 #[test]
 fn memory_stays_within_its_bound_during_a_large_scan() {
     let directory = Directory::new();
-    let table = large_table(&directory, 200);
+    let table = large_table(&directory, 200, MANY_ROWS);
     let database = Database::new();
     let mut client = database.with_server();
     client
@@ -372,7 +371,7 @@ fn memory_stays_within_its_bound_during_a_large_scan() {
     let mut most = 0;
     while !scanning.is_finished() {
         most = most.max(process::holdings(pid).map_or(0, |now| now.resident));
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        sleep(Duration::from_millis(20));
     }
     scanning.join().expect("the scan ends");
     // Twice the bound: the allocator's own keeping, and the executor's memory.

@@ -5,12 +5,13 @@ use std::collections::HashSet;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::delete_index::{DeleteIndex, LiveDelete};
 use super::refuse::{self, Refusals};
-use super::{FileScanTask, ScanPlan};
+use super::{FileScanTask, ScanPlan, TaskDeletes};
 use crate::error::{Error, Result};
 use crate::spec::{
-    DataFile, ManifestEntry, ManifestFile, ManifestReader, Snapshot, SnapshotManifests,
-    TableMetadata, read_manifest_list,
+    DataContent, DataFile, ManifestContent, ManifestEntry, ManifestFile, ManifestReader, Snapshot,
+    SnapshotManifests, TableMetadata, read_manifest_list,
 };
 use crate::storage::{RawPath, SharedFileReader};
 
@@ -45,9 +46,11 @@ pub async fn plan_files(
         .map(|manifest| plan_manifest(files, metadata, manifest))
         .buffered(MANIFESTS_AT_ONCE);
     let mut refusals = Refusals::default();
-    while let Some((tasks, refused)) = planned.try_next().await? {
-        plan.tasks.extend(tasks);
-        refusals.merge(refused);
+    let mut deletes = Vec::new();
+    while let Some(live) = planned.try_next().await? {
+        plan.tasks.extend(live.tasks);
+        deletes.extend(live.deletes);
+        refusals.merge(live.refusals);
     }
     refusals.check(metadata)?;
     for task in &plan.tasks {
@@ -59,6 +62,9 @@ pub async fn plan_files(
     }
     plan.data_files_total = plan.tasks.len();
     refuse_duplicates(&plan.tasks)?;
+    let applied = DeleteIndex::new(metadata, deletes)?.apply(&mut plan.tasks)?;
+    plan.delete_files_total = applied.files;
+    plan.deleted_positions = applied.positions;
     Ok(plan)
 }
 
@@ -78,28 +84,41 @@ async fn list_manifests(
     }
 }
 
+/// The live files of a manifest.
+#[derive(Debug, Default)]
+struct LiveFiles {
+    tasks: Vec<FileScanTask>,
+    deletes: Vec<LiveDelete>,
+    refusals: Refusals,
+}
+
 async fn plan_manifest(
     files: &SharedFileReader,
     metadata: &TableMetadata,
     manifest: ManifestFile,
-) -> Result<(Vec<FileScanTask>, Refusals)> {
+) -> Result<LiveFiles> {
     let content = files.read(&RawPath(manifest.manifest_path.clone())).await?;
     let length = content.len() as u64;
     let mut entries = 0;
-    let mut tasks = Vec::new();
-    let mut refusals = Refusals::default();
+    let mut live = LiveFiles::default();
     let partition_type = |spec_id| metadata.partition_type(spec_id);
-    let entries_in_order =
-        ManifestReader::open(&manifest, content, partition_type)?.without_stats();
+    let mut entries_in_order = ManifestReader::open(&manifest, content, partition_type)?;
+    if manifest.content == ManifestContent::Data {
+        entries_in_order = entries_in_order.without_stats();
+    }
     for entry in entries_in_order {
         let entry = entry?;
         entries += 1;
-        if entry.is_live() && !refusals.note_live_file(&entry.data_file)? {
-            tasks.push(scan_task(entry));
+        if !entry.is_live() || live.refusals.note_live_file(&entry.data_file)? {
+            continue;
+        }
+        match entry.data_file.content {
+            DataContent::Data => live.tasks.push(scan_task(entry)),
+            _ => live.deletes.push(LiveDelete::of(entry)?),
         }
     }
     refuse_shortened(&manifest, length, entries)?;
-    Ok((tasks, refusals))
+    Ok(live)
 }
 
 fn scan_task(entry: ManifestEntry) -> FileScanTask {
@@ -124,6 +143,7 @@ fn scan_task(entry: ManifestEntry) -> FileScanTask {
         data_sequence_number: entry.sequence_number,
         first_row_id,
         split_offsets: split_offsets.unwrap_or_default(),
+        deletes: TaskDeletes::default(),
     }
 }
 

@@ -3,9 +3,13 @@
 
 #[cfg(test)]
 mod corpus_tests;
+mod delete_file;
+mod delete_index;
+mod equality_columns;
 mod files;
 mod refuse;
 
+pub use delete_file::{DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes};
 pub use files::plan_files;
 
 pub use crate::spec::FileFormat;
@@ -33,6 +37,8 @@ pub struct FileScanTask {
     pub first_row_id: Option<i64>,
     /// Where it can be split, in bytes, as the writer says; not checked.
     pub split_offsets: Vec<i64>,
+    /// What must be taken away from its rows.
+    pub deletes: TaskDeletes,
 }
 
 /// What a scan of a snapshot must read.
@@ -46,10 +52,23 @@ pub struct ScanPlan {
     pub manifests_skipped: usize,
     /// How many live data files the snapshot has.
     pub data_files_total: usize,
-    /// Rows of the tasks; `None` where a file's number of rows is unknown.
+    /// How many delete files and deletion vectors apply to the tasks.
+    pub delete_files_total: usize,
+    /// Rows of the tasks, deleted ones included; `None` where a file's number of rows is unknown.
     pub records: Option<u64>,
+    /// Positions in the deletion vectors and position delete files of the tasks, as far as the
+    /// manifests tell.
+    pub deleted_positions: u64,
     /// Size of the tasks' files in bytes.
     pub total_bytes: u64,
+}
+
+impl ScanPlan {
+    /// About how many rows there are without the deleted ones. Rows that equality deletes are
+    /// about still count, and so many are subtracted for a position delete file as it has rows.
+    pub fn remaining_records(&self) -> Option<u64> {
+        Some(self.records?.saturating_sub(self.deleted_positions))
+    }
 }
 
 impl FileScanTask {
@@ -70,6 +89,7 @@ impl FileScanTask {
             data_sequence_number: None,
             first_row_id: None,
             split_offsets: Vec::new(),
+            deletes: TaskDeletes::default(),
         }
     }
 }

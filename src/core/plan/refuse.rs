@@ -1,5 +1,5 @@
 //! What this version cannot read yet, told apart and named, so that it is never read wrongly.
-//! Spec: "Delete Formats", "Table Encryption", "Data File Fields" (`file_format`).
+//! Spec: "Table Encryption", "Data File Fields" (`file_format`).
 
 use crate::error::{Error, Result};
 use crate::spec::{DataContent, DataFile, FileFormat, ManifestFile, Snapshot, TableMetadata};
@@ -23,25 +23,26 @@ impl Refusals {
         }
     }
 
-    /// Notes what makes a live file unreadable, or what deletes would have to be applied. `false`
-    /// if nothing does: then it is a data file to read.
+    /// Notes what makes a live file unreadable; `false` if nothing does.
     ///
     /// # Errors
     /// `Corrupt` for a file that cannot be.
     pub fn note_live_file(&mut self, file: &DataFile) -> Result<bool> {
         let feature = match (file.content, file.file_format) {
-            (DataContent::PositionDeletes, FileFormat::Puffin) => "deletion vectors",
-            (DataContent::PositionDeletes, _) => "position deletes",
-            (DataContent::EqualityDeletes, _) => "equality deletes",
-            (DataContent::Data, _) if file.key_metadata.is_some() => "table encryption",
-            (DataContent::Data, FileFormat::Parquet | FileFormat::Avro) => return Ok(false),
-            (DataContent::Data, FileFormat::Orc) => "ORC data files",
+            _ if file.key_metadata.is_some() => "table encryption",
             (DataContent::Data, FileFormat::Puffin) => {
                 return Err(Error::corrupt(
                     &file.file_path,
                     "a Puffin file is listed as a data file, which it cannot be",
                 ));
             }
+            (DataContent::EqualityDeletes, FileFormat::Puffin) => {
+                return Err(Error::corrupt(
+                    &file.file_path,
+                    "a Puffin file is listed as an equality delete file, which it cannot be",
+                ));
+            }
+            _ => return Ok(false),
         };
         self.add(feature, &file.file_path);
         Ok(true)

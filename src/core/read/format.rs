@@ -9,6 +9,7 @@ use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 
 use super::avro::AvroDataFile;
+use super::orc::OrcFile;
 use super::parquet_file::Source;
 use crate::error::{Error, Result};
 use crate::plan::{FileFormat, FileScanTask};
@@ -74,12 +75,7 @@ pub(super) async fn open(
     Ok(match task.format {
         FileFormat::Parquet => Arc::new(source.open(task, wanted, output).await?),
         FileFormat::Avro => Arc::new(AvroDataFile::open(source, task, wanted, output).await?),
-        FileFormat::Orc => {
-            return Err(Error::not_supported(format!(
-                "file \"{}\": ORC data files are not supported yet",
-                task.path
-            )));
-        }
+        FileFormat::Orc => Arc::new(OrcFile::open(source, task, wanted, output).await?),
         FileFormat::Puffin => {
             return Err(Error::corrupt(
                 &task.path,

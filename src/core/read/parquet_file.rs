@@ -82,7 +82,7 @@ pub(super) struct RowGroup {
 
 /// Some bytes of a file.
 #[derive(Debug, Default)]
-struct Part {
+pub(super) struct Part {
     start: u64,
     bytes: Bytes,
 }
@@ -134,24 +134,12 @@ impl Source {
         output: &SchemaRef,
     ) -> Result<ParquetFile> {
         let path = &task.path;
-        let (size, metadata, tail) = match self.read_footer(path, task.file_size).await {
-            Ok((metadata, tail)) => (task.file_size, metadata, tail),
-            Err(error) => {
-                // The manifest may be wrong about the size; the file itself is not.
-                let size = match error.kind() {
-                    ErrorKind::FileNotFound
-                    | ErrorKind::PermissionDenied
-                    | ErrorKind::Unauthenticated
-                    | ErrorKind::NotSupported => return Err(error),
-                    _ => self.files.size(path).await?,
-                };
-                if size == task.file_size {
-                    return Err(error);
-                }
+        let (size, metadata, tail) = self
+            .with_real_size(task, |size| async move {
                 let (metadata, tail) = self.read_footer(path, size).await?;
-                (size, metadata, tail)
-            }
-        };
+                Ok((size, metadata, tail))
+            })
+            .await?;
         let file = panics::caught("the Parquet metadata", || {
             ParquetFile::new(self, path, size, (&metadata, tail), wanted, output)
         })
@@ -159,6 +147,33 @@ impl Source {
         ReadMetrics::add(&self.metrics.files_opened, 1);
         ReadMetrics::add(&self.metrics.row_groups_total, file.row_groups.len() as u64);
         Ok(file)
+    }
+
+    /// Reads the end of a file with the size that the manifest says, or else with the real one:
+    /// the manifest may be wrong about the size, the file itself is not.
+    pub(super) async fn with_real_size<T, F>(
+        &self,
+        task: &FileScanTask,
+        read: impl Fn(u64) -> F,
+    ) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let error = match read(task.file_size).await {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        let size = match error.kind() {
+            ErrorKind::FileNotFound
+            | ErrorKind::PermissionDenied
+            | ErrorKind::Unauthenticated
+            | ErrorKind::NotSupported => return Err(error),
+            _ => self.files.size(&task.path).await?,
+        };
+        if size == task.file_size {
+            return Err(error);
+        }
+        read(size).await
     }
 
     /// The metadata's bytes, and the end of the file as far as it was read.
@@ -188,7 +203,8 @@ impl Source {
         Ok(self.fetch(path, &[range]).await?.pop().unwrap_or_default())
     }
 
-    async fn fetch_part(&self, path: &RawPath, range: Range<u64>) -> Result<Part> {
+    /// Reads one range of a file, and keeps where it lies.
+    pub(super) async fn fetch_part(&self, path: &RawPath, range: Range<u64>) -> Result<Part> {
         Ok(Part {
             start: range.start,
             bytes: self.fetch_one(path, range).await?,
@@ -237,14 +253,19 @@ impl Drop for OpenBytes {
 }
 
 impl Part {
+    /// Where it begins in the file.
+    pub(super) fn start(&self) -> u64 {
+        self.start
+    }
+
     /// The last bytes of it.
-    fn last(&self, length: u64) -> &[u8] {
+    pub(super) fn last(&self, length: u64) -> &[u8] {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         &self.bytes[self.bytes.len().saturating_sub(length)..]
     }
 
     /// A range of the file; `None` where it is not all here.
-    fn slice(&self, range: &Range<u64>) -> Option<Bytes> {
+    pub(super) fn slice(&self, range: &Range<u64>) -> Option<Bytes> {
         let start = usize::try_from(range.start.checked_sub(self.start)?).ok()?;
         let end = usize::try_from(range.end.checked_sub(self.start)?).ok()?;
         (start <= end && end <= self.bytes.len()).then(|| self.bytes.slice(start..end))

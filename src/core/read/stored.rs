@@ -49,7 +49,7 @@ pub(super) struct Selected {
 /// What is decoded of a field.
 #[derive(Debug, Clone)]
 pub(super) enum SelectedShape {
-    Leaf(StoredLeaf, Target),
+    Leaf(Target),
     /// These members; may be none, where only nulls are of interest.
     Struct(Vec<Selected>),
     List(Box<Selected>),
@@ -153,10 +153,7 @@ fn select_field(
             let target =
                 Target::new(primitive, *leaf).ok_or_else(|| mismatch(wanted, stored, path))?;
             let conversion = Conversion::none(target.data_type().clone());
-            Ok((
-                SelectedShape::Leaf(*leaf, target),
-                Assembly::Leaf(conversion),
-            ))
+            Ok((SelectedShape::Leaf(target), Assembly::Leaf(conversion)))
         }
         (Type::Struct(fields), StoredShape::Struct(stored)) => {
             let (selected, members) = members(fields.fields(), stored, path)?;

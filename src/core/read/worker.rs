@@ -14,6 +14,7 @@ use tokio::task::{JoinError, JoinHandle, JoinSet};
 use super::ReadRequest;
 use super::channel::BatchSender;
 use super::decode::BATCH_BYTES;
+use super::deletes::{DeleteMemory, FileDeletes, PendingDeletes, share_deletes};
 use super::format::{self, DataFile, Fetched};
 use super::metrics::ReadMetrics;
 use super::panics;
@@ -29,7 +30,7 @@ use crate::spec::NestedField;
 /// ends early has not fetched much for nothing.
 const MAX_AHEAD: usize = 32;
 /// Memory is counted in steps of this many bytes, so that any budget fits a semaphore.
-const STEP: u64 = 1024;
+pub(super) const STEP: u64 = 1024;
 
 /// What a read's user makes of a batch.
 pub(super) type Convert<T> = Arc<dyn Fn(RecordBatch) -> Result<T> + Send + Sync>;
@@ -37,8 +38,17 @@ pub(super) type Convert<T> = Arc<dyn Fn(RecordBatch) -> Result<T> + Send + Sync>
 /// A part of a file on its way from storage.
 struct Unit {
     file: Arc<dyn DataFile>,
+    /// The position of its first row in the file.
+    first_row: u64,
+    deletes: Option<Arc<FileDeletes>>,
     fetched: Spawned<Fetched>,
     _memory: OwnedSemaphorePermit,
+}
+
+/// A file whose footer and whose deletes have been read.
+struct Opened {
+    file: Arc<dyn DataFile>,
+    deletes: Option<Arc<FileDeletes>>,
 }
 
 /// A task that ends when nobody waits for it any more.
@@ -65,9 +75,8 @@ pub(super) async fn run<T: Send + 'static>(
     convert: Convert<T>,
     sender: BatchSender<T>,
 ) {
-    if let Err(error) = work(request, convert, sender.clone()).await {
-        sender.fail(error);
-    }
+    let outcome = work(request, convert, sender.clone()).await;
+    sender.end(outcome);
 }
 
 async fn work<T: Send + 'static>(
@@ -116,29 +125,52 @@ async fn fetch_all<T>(
     let open_limit = (request.memory / 8) as u64;
     let budget = steps(unit_memory(request.memory) as u64).max(1);
     let memory = Arc::new(Semaphore::new(budget as usize));
-    let mut tasks = request.tasks.into_iter();
+    let deletes = share_deletes(&request.tasks);
+    // What deletes may take is never all, and row groups never wait for that.
+    let (delete_budget, unit_budget) = match deletes.iter().any(Option::is_some) {
+        true => (budget - budget.div_ceil(4), budget.div_ceil(4)),
+        false => (0, budget),
+    };
+    let delete_memory = DeleteMemory::new(Arc::clone(&memory), delete_budget);
+    let mut tasks = request.tasks.into_iter().zip(deletes).peekable();
     let mut opening = VecDeque::new();
     let mut open_ahead = request.threads.max(1);
     loop {
+        let mut expected_bytes = 0_u64;
         // Files with much metadata are not opened far ahead.
         while (opening.is_empty()
             || opening.len() < open_ahead && source.open_bytes.load(Ordering::Relaxed) < open_limit)
-            && let Some(task) = tasks.next()
+            && let Some((_, deletes)) = tasks.peek()
         {
-            opening.push_back(open(source.clone(), task, Arc::clone(&wanted), &output));
+            let bytes = deletes.as_ref().map_or(0, PendingDeletes::expected_bytes);
+            expected_bytes = expected_bytes.saturating_add(bytes);
+            if !opening.is_empty() && bytes > 0 && !delete_memory.has_room_for(expected_bytes) {
+                break;
+            }
+            let Some((task, deletes)) = tasks.next() else {
+                break;
+            };
+            opening.push_back(open(
+                source.clone(),
+                task,
+                deletes,
+                Arc::clone(&wanted),
+                &output,
+                Arc::clone(&delete_memory),
+            ));
         }
         let Some(file) = opening.pop_front() else {
             return Ok(());
         };
         open_ahead = (open_ahead * 2).min(MAX_AHEAD);
-        let file = file.result().await?;
+        let Opened { file, deletes } = file.result().await?;
         for (index, unit) in file.units().iter().enumerate() {
             if unit.rows == Some(0) {
                 continue;
             }
             shared.ahead.take().await?;
             // A unit larger than the budget waits for all of it, and is then alone.
-            let steps = steps(unit.memory).clamp(1, budget);
+            let steps = steps(unit.memory).clamp(1, unit_budget);
             let permit = Arc::clone(&memory)
                 .acquire_many_owned(steps)
                 .await
@@ -146,6 +178,8 @@ async fn fetch_all<T>(
             let unit = Unit {
                 fetched: fetch(source.clone(), Arc::clone(&file), index),
                 file: Arc::clone(&file),
+                first_row: unit.first_row,
+                deletes: deletes.clone(),
                 _memory: permit,
             };
             if units.send(unit).await.is_err() {
@@ -159,12 +193,29 @@ async fn fetch_all<T>(
 fn open(
     source: Source,
     task: FileScanTask,
+    deletes: Option<PendingDeletes>,
     wanted: Arc<[Arc<NestedField>]>,
     output: &SchemaRef,
-) -> Spawned<Arc<dyn DataFile>> {
+    memory: Arc<DeleteMemory>,
+) -> Spawned<Opened> {
     let output = Arc::clone(output);
     Spawned(tokio::spawn(async move {
-        format::open(&source, &task, &wanted, &output).await
+        let Some(deletes) = deletes else {
+            return Ok(Opened {
+                file: format::open(&source, &task, &wanted, &output).await?,
+                deletes: None,
+            });
+        };
+        let read_with = deletes.read_with(&wanted, &output)?;
+        let (wanted, schema) = (Arc::clone(&read_with.wanted), Arc::clone(&read_with.schema));
+        let (file, deletes) = futures::try_join!(
+            format::open(&source, &task, &wanted, &schema),
+            deletes.load(read_with, &source, &memory)
+        )?;
+        Ok(Opened {
+            file,
+            deletes: Some(Arc::new(deletes)),
+        })
     }))
 }
 
@@ -191,6 +242,7 @@ async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<boo
     let fetched = unit.fetched.result().await?;
     ReadMetrics::add(&shared.metrics.row_groups_read, 1);
     let sender = shared.sender.clone();
+    let mut next_row = unit.first_row;
     let mut decoder = fetched(Arc::new(move || !sender.is_closed()))?;
     loop {
         decoder.prepare().await?;
@@ -198,6 +250,16 @@ async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<boo
         let Some(batch) = decoder.next()? else {
             return Ok(true);
         };
+        let first_row = next_row;
+        let decoded_rows = batch.num_rows() as u64;
+        next_row = next_row.saturating_add(decoded_rows);
+        let batch = match &unit.deletes {
+            None => batch,
+            Some(deletes) => panics::caught("deletes", || deletes.apply(first_row, batch))
+                .map_err(|error| error.in_file(unit.file.path()))?,
+        };
+        let deleted = decoded_rows.saturating_sub(batch.num_rows() as u64);
+        ReadMetrics::add(&shared.metrics.rows_deleted, deleted);
         let pieces = size::split(batch, BATCH_BYTES);
         ReadMetrics::add_time(&shared.metrics.decode_nanoseconds, started.elapsed());
         for (piece, bytes) in pieces {
@@ -205,6 +267,10 @@ async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<boo
                 return Ok(false);
             }
             let rows = piece.num_rows() as u64;
+            if rows == 0 {
+                tokio::task::yield_now().await;
+                continue;
+            }
             let converted = panics::caught("a batch", || (shared.convert)(piece))
                 .map_err(|error| error.in_file(unit.file.path()))?;
             ReadMetrics::add(&shared.metrics.rows_read, rows);
@@ -227,11 +293,11 @@ pub(super) fn batch_memory(memory: usize) -> usize {
     memory / 4
 }
 
-fn steps(bytes: u64) -> u32 {
+pub(super) fn steps(bytes: u64) -> u32 {
     u32::try_from(bytes.div_ceil(STEP)).unwrap_or(u32::MAX)
 }
 
-fn stopped() -> Error {
+pub(super) fn stopped() -> Error {
     Error::new(ErrorKind::Internal, "the read has been stopped")
 }
 

@@ -6,6 +6,7 @@ mod calendar;
 #[cfg(test)]
 pub(crate) mod corpus_tests;
 pub mod data_file;
+pub mod deletion_vector;
 pub mod file_stats;
 mod iso_text;
 mod json;
@@ -42,6 +43,7 @@ pub mod value;
 mod value_json;
 
 pub use data_file::{DataContent, DataFile, FileFormat};
+pub use deletion_vector::parse_deletion_vector;
 pub use file_stats::{ColumnStats, FileStats};
 pub use manifest::{ManifestEntry, ManifestEntryStatus, ManifestHeader, ManifestReader};
 pub use manifest_list::{FieldSummary, ManifestContent, ManifestFile, read_manifest_list};

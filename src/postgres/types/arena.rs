@@ -21,8 +21,8 @@ impl Arena {
         }
     }
 
-    /// Bytes written so far; the offset of what comes next.
-    pub fn len(&self) -> usize {
+    /// Where what comes next will begin: the number of bytes written so far.
+    pub fn offset(&self) -> usize {
         self.length
     }
 

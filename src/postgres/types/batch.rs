@@ -95,14 +95,14 @@ impl DatumColumn {
                 None => {
                     for row in 0..array.len() {
                         arena.align(V::ALIGNMENT);
-                        addresses.push(arena.len() as u64);
+                        addresses.push(arena.offset() as u64);
                         values.append(row, &mut arena)?;
                     }
                 }
                 Some(nulls) => {
                     for row in 0..array.len() {
                         arena.align(V::ALIGNMENT);
-                        addresses.push(arena.len() as u64);
+                        addresses.push(arena.offset() as u64);
                         if nulls.is_valid(row) {
                             values.append(row, &mut arena)?;
                         }

@@ -3,21 +3,14 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, ListArray, MapArray, NullBufferBuilder, StructArray};
-use arrow::buffer::{OffsetBuffer, ScalarBuffer};
-use arrow::datatypes::{Field, Fields};
-use arrow::error::ArrowError;
+use arrow::array::{ArrayRef, NullBufferBuilder, StructArray};
 
 use super::schema::{key_and_value, without_null};
 use crate::error::{Error, ErrorKind, Result};
+use crate::read::nested::{Offsets, Spending, VALUE_BYTES, list_array, map_array, struct_array};
 use crate::read::stored::{Selected, SelectedShape};
 use crate::read::values::LeafBuilder;
 use crate::spec::avro::{AvroSchema, AvroType, Decoder};
-
-/// How many bytes one row may become; its lists end here, however many elements they claim.
-const MAX_ROW_BYTES: usize = 1 << 30;
-/// What a value of any type takes, about.
-const VALUE_BYTES: usize = 16;
 
 /// Decodes records into columns.
 pub(super) struct RowDecoder {
@@ -87,7 +80,7 @@ struct StoredMember {
 
 /// Where the values of each row of a list or map begin.
 struct Repeated {
-    offsets: Vec<i32>,
+    offsets: Offsets,
     nulls: NullBufferBuilder,
 }
 
@@ -99,33 +92,19 @@ impl RowDecoder {
         Ok(Self { record })
     }
 
-    /// Decodes one record, and adds to `spent` about how many bytes it takes decoded.
-    pub(super) fn decode(&mut self, decoder: &mut Decoder<'_>, spent: &mut usize) -> Result<()> {
-        let end = spent.saturating_add(MAX_ROW_BYTES);
-        self.record.decode(decoder, &mut Spending { spent, end })
+    /// Decodes one record.
+    pub(super) fn decode(
+        &mut self,
+        decoder: &mut Decoder<'_>,
+        spending: &mut Spending,
+    ) -> Result<()> {
+        spending.begin_rows();
+        self.record.decode(decoder, spending)
     }
 
     /// Takes the columns of the rows so far.
     pub(super) fn finish(&mut self, rows: usize) -> Result<StructArray> {
         self.record.finish(rows)
-    }
-}
-
-/// What decoded values take, and what they may at most.
-struct Spending<'a> {
-    spent: &'a mut usize,
-    end: usize,
-}
-
-impl Spending<'_> {
-    fn spend(&mut self, bytes: usize) -> Result<()> {
-        *self.spent = self.spent.saturating_add(bytes);
-        if *self.spent > self.end {
-            return Err(Error::not_supported(format!(
-                "a row takes more than {MAX_ROW_BYTES} bytes"
-            )));
-        }
-        Ok(())
     }
 }
 
@@ -142,7 +121,7 @@ impl Column {
         };
         let inner = without_null(schema).ok_or_else(unplanned)?;
         let kind = match (selected, &inner.avro_type) {
-            (SelectedShape::Leaf(_, target), _) => {
+            (SelectedShape::Leaf(target), _) => {
                 let builder = LeafBuilder::new(target);
                 Kind::Leaf {
                     encoding: Encoding::new(inner, builder.is_null()),
@@ -187,7 +166,7 @@ impl Column {
         Ok(Self { branches, kind })
     }
 
-    fn decode(&mut self, decoder: &mut Decoder<'_>, spending: &mut Spending<'_>) -> Result<()> {
+    fn decode(&mut self, decoder: &mut Decoder<'_>, spending: &mut Spending) -> Result<()> {
         if let Some(branches) = &self.branches {
             let branch = decoder.varint()?;
             let null = usize::try_from(branch)
@@ -239,7 +218,7 @@ impl Column {
         }
     }
 
-    fn push_null(&mut self, spending: &mut Spending<'_>) -> Result<()> {
+    fn push_null(&mut self, spending: &mut Spending) -> Result<()> {
         spending.spend(VALUE_BYTES)?;
         match &mut self.kind {
             Kind::Leaf { builder, .. } => builder.push_null(),
@@ -249,7 +228,7 @@ impl Column {
                 }
                 members.nulls.append_null();
             }
-            Kind::List { repeated, .. } | Kind::Map { repeated, .. } => repeated.push_null(),
+            Kind::List { repeated, .. } | Kind::Map { repeated, .. } => repeated.push_null()?,
         }
         Ok(())
     }
@@ -259,10 +238,8 @@ impl Column {
             Kind::Leaf { builder, .. } => builder.finish()?,
             Kind::Struct(members) => Arc::new(members.finish(length)?),
             Kind::List { element, repeated } => {
-                let (offsets, nulls, inner) = repeated.finish();
-                let values = element.finish(inner)?;
-                let field = Arc::new(Field::new("element", values.data_type().clone(), true));
-                Arc::new(ListArray::try_new(field, offsets, values, nulls).map_err(inconsistent)?)
+                let values = element.finish(repeated.offsets.values())?;
+                list_array(repeated.offsets.take(), repeated.nulls.finish(), values)?
             }
             Kind::Map {
                 key,
@@ -270,24 +247,10 @@ impl Column {
                 repeated,
                 ..
             } => {
-                let (offsets, nulls, inner) = repeated.finish();
-                let arrays = vec![key.finish(inner)?, value.finish(inner)?];
-                if arrays.first().is_some_and(|keys| keys.null_count() > 0) {
-                    return Err(corrupt("a map has a null key".to_owned()));
-                }
-                let fields: Fields = ["key", "value"]
-                    .into_iter()
-                    .zip(&arrays)
-                    .map(|(name, array)| {
-                        Field::new(name, array.data_type().clone(), name == "value")
-                    })
-                    .collect();
-                let field = Arc::new(Field::new_struct("key_value", fields.clone(), false));
-                let entries = StructArray::try_new(fields, arrays, None).map_err(inconsistent)?;
-                Arc::new(
-                    MapArray::try_new(field, offsets, entries, nulls, false)
-                        .map_err(inconsistent)?,
-                )
+                let inner = repeated.offsets.values();
+                let (keys, values) = (key.finish(inner)?, value.finish(inner)?);
+                let (offsets, nulls) = (repeated.offsets.take(), repeated.nulls.finish());
+                map_array(offsets, nulls, keys, values)?
             }
         })
     }
@@ -313,7 +276,7 @@ fn decode_leaf(
     encoding: &Encoding,
     builder: &mut LeafBuilder,
     decoder: &mut Decoder<'_>,
-    spending: &mut Spending<'_>,
+    spending: &mut Spending,
 ) -> Result<()> {
     spending.spend(VALUE_BYTES)?;
     match encoding {
@@ -378,7 +341,7 @@ impl Struct {
         })
     }
 
-    fn decode(&mut self, decoder: &mut Decoder<'_>, spending: &mut Spending<'_>) -> Result<()> {
+    fn decode(&mut self, decoder: &mut Decoder<'_>, spending: &mut Spending) -> Result<()> {
         for field in &self.fields {
             let decoded = match field.member.and_then(|member| self.members.get_mut(member)) {
                 Some(member) => member.decode(decoder, spending),
@@ -399,53 +362,29 @@ impl Struct {
             .iter_mut()
             .map(|member| member.finish(length))
             .collect::<Result<Vec<_>>>()?;
-        let fields: Fields = members
-            .iter()
-            .enumerate()
-            .map(|(number, member)| {
-                Field::new(number.to_string(), member.data_type().clone(), true)
-            })
-            .collect();
-        StructArray::try_new_with_length(fields, members, self.nulls.finish(), length)
-            .map_err(inconsistent)
+        struct_array(members, self.nulls.finish(), length)
     }
 }
 
 impl Repeated {
     fn new() -> Self {
         Self {
-            offsets: vec![0],
+            offsets: Offsets::new(),
             nulls: NullBufferBuilder::new(0),
         }
     }
 
-    fn last(&self) -> i32 {
-        self.offsets.last().copied().unwrap_or(0)
-    }
-
-    fn push(&mut self, count: usize, spending: &mut Spending<'_>) -> Result<()> {
+    fn push(&mut self, count: usize, spending: &mut Spending) -> Result<()> {
         spending.spend(VALUE_BYTES)?;
-        let end = i32::try_from(count)
-            .ok()
-            .and_then(|count| self.last().checked_add(count))
-            .ok_or_else(|| corrupt(format!("a list has {count} elements")))?;
-        self.offsets.push(end);
+        self.offsets.push(count)?;
         self.nulls.append_non_null();
         Ok(())
     }
 
-    fn push_null(&mut self) {
-        self.offsets.push(self.last());
+    fn push_null(&mut self) -> Result<()> {
+        self.offsets.push(0)?;
         self.nulls.append_null();
-    }
-
-    /// The offsets, the nulls, and how many values there are inside.
-    fn finish(&mut self) -> (OffsetBuffer<i32>, Option<arrow::buffer::NullBuffer>, usize) {
-        let inner = usize::try_from(self.last()).unwrap_or(0);
-        let offsets = std::mem::replace(&mut self.offsets, vec![0]);
-        // Offsets only grow: each is the one before and a count.
-        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-        (offsets, self.nulls.finish(), inner)
+        Ok(())
     }
 }
 
@@ -458,8 +397,4 @@ fn unplanned() -> Error {
         ErrorKind::Internal,
         "an Avro schema is not what was planned for",
     )
-}
-
-fn inconsistent(error: ArrowError) -> Error {
-    corrupt(format!("values contradict each other: {error}"))
 }

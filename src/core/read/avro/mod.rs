@@ -19,6 +19,7 @@ use super::assemble::assemble;
 use super::decode::{BATCH_BYTES, MAX_BATCH_ROWS};
 use super::format::{DataFile, Fetched, StillWanted, UnitDecoder, WorkUnit};
 use super::metrics::ReadMetrics;
+use super::nested::Spending;
 use super::panics;
 use super::parquet_file::Source;
 use super::projection::Column;
@@ -64,6 +65,7 @@ struct AvroDecoder {
     block: Bytes,
     records_left: u64,
     rows: RowDecoder,
+    spending: Spending,
 }
 
 impl AvroDataFile {
@@ -142,6 +144,7 @@ impl DataFile for AvroDataFile {
                 block: Bytes::new(),
                 records_left: 0,
                 rows,
+                spending: Spending::default(),
                 file: self,
             }))
         }))
@@ -209,8 +212,9 @@ impl AvroDecoder {
 
     fn decode(&mut self) -> Result<Option<RecordBatch>> {
         let mut rows = 0;
-        let mut spent = 0;
-        while rows < MAX_BATCH_ROWS && spent < BATCH_BYTES && (self.still_wanted)() {
+        self.spending.begin_batch();
+        while rows < MAX_BATCH_ROWS && self.spending.spent() < BATCH_BYTES && (self.still_wanted)()
+        {
             if self.records_left == 0 {
                 if !self.block.is_empty() {
                     return Err(Error::new(
@@ -228,8 +232,11 @@ impl AvroDecoder {
                 continue;
             }
             let mut decoder = Decoder::new(&self.block);
-            while self.records_left > 0 && rows < MAX_BATCH_ROWS && spent < BATCH_BYTES {
-                self.rows.decode(&mut decoder, &mut spent)?;
+            while self.records_left > 0
+                && rows < MAX_BATCH_ROWS
+                && self.spending.spent() < BATCH_BYTES
+            {
+                self.rows.decode(&mut decoder, &mut self.spending)?;
                 self.records_left -= 1;
                 rows += 1;
             }
