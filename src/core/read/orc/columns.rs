@@ -161,15 +161,15 @@ impl<'a> Streams<'a> {
         })
     }
 
-    fn stream_if_there(&mut self, column: usize, kind: u32) -> Option<Stream> {
+    fn stream_if_there(&self, column: usize, kind: u32) -> Option<Stream> {
         let column = u32::try_from(column).ok()?;
         self.streams
-            .remove(&(column, kind))
-            .map(|bytes| Stream::new(bytes, self.compression))
+            .get(&(column, kind))
+            .map(|bytes| Stream::new(bytes.clone(), self.compression))
     }
 
     /// A stream; where writers leave it out, there is nothing in it.
-    fn stream(&mut self, column: usize, kind: u32) -> Stream {
+    fn stream(&self, column: usize, kind: u32) -> Stream {
         self.stream_if_there(column, kind)
             .unwrap_or_else(|| Stream::new(Bytes::new(), self.compression))
     }
@@ -183,7 +183,7 @@ impl<'a> Streams<'a> {
             .ok_or_else(|| corrupt(format!("column {column} has no encoding that is known")))
     }
 
-    fn integers(&mut self, column: usize, kind: u32, is_signed: bool) -> Result<IntegerReader> {
+    fn integers(&self, column: usize, kind: u32, is_signed: bool) -> Result<IntegerReader> {
         let version = match self.encoding(column)?.kind {
             0 | 1 => Version::One,
             _ => Version::Two,
@@ -196,7 +196,7 @@ impl<'a> Streams<'a> {
 impl RowDecoder {
     /// A decoder of these columns of a stripe.
     pub(super) fn new(
-        streams: &mut Streams<'_>,
+        streams: &Streams<'_>,
         selected: &[Selected],
         spending: &mut Spending,
     ) -> Result<Self> {
@@ -234,7 +234,7 @@ impl RowDecoder {
 
 impl Column {
     fn all(
-        streams: &mut Streams<'_>,
+        streams: &Streams<'_>,
         number: usize,
         selected: &[Selected],
         spending: &mut Spending,
@@ -249,7 +249,7 @@ impl Column {
     }
 
     fn inside(
-        streams: &mut Streams<'_>,
+        streams: &Streams<'_>,
         number: usize,
         selected: &Selected,
         spending: &mut Spending,
@@ -264,7 +264,7 @@ impl Column {
     }
 
     fn new(
-        streams: &mut Streams<'_>,
+        streams: &Streams<'_>,
         number: usize,
         selected: &SelectedShape,
         spending: &mut Spending,
@@ -375,7 +375,7 @@ fn read_offsets(
 
 impl Values {
     fn new(
-        streams: &mut Streams<'_>,
+        streams: &Streams<'_>,
         number: usize,
         target: &Target,
         spending: &mut Spending,
@@ -427,7 +427,7 @@ impl Values {
     }
 
     fn dictionary(
-        streams: &mut Streams<'_>,
+        streams: &Streams<'_>,
         number: usize,
         size: u32,
         spending: &mut Spending,

@@ -11,8 +11,6 @@ mod run_length;
 mod schema;
 mod stream;
 mod tail;
-#[cfg(test)]
-mod tests;
 mod time;
 
 use std::collections::HashSet;
@@ -231,8 +229,8 @@ impl DataFile for OrcFile {
             spending.begin_batch();
             let rows = panics::caught("its data", || {
                 let types = &self.footer.types;
-                let mut streams = Streams::new(types, &footer, self.compression, streams)?;
-                RowDecoder::new(&mut streams, &self.selected, &mut spending)
+                let streams = Streams::new(types, &footer, self.compression, streams)?;
+                RowDecoder::new(&streams, &self.selected, &mut spending)
             })
             .map_err(|error| error.in_file(&self.path))?;
             Ok(Box::new(StripeDecoder {

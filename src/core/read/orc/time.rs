@@ -69,14 +69,14 @@ impl Clock {
 }
 
 /// The lowest three bits say how many decimal zeros were cut off, if any: one more than they say.
-fn nanoseconds(encoded: i64) -> Result<u32> {
+fn nanoseconds(encoded: i64) -> Result<i32> {
     let zeros = u32::try_from(encoded & 7).unwrap_or(0);
     let value = encoded >> 3;
     let factor = if zeros == 0 { 1 } else { 10_i64.pow(zeros + 1) };
     value
         .checked_mul(factor)
-        .and_then(|value| u32::try_from(value).ok())
-        .filter(|value| *value < 1_000_000_000)
+        .and_then(|value| i32::try_from(value).ok())
+        .filter(|value| value.unsigned_abs() < 1_000_000_000)
         .ok_or_else(|| {
             Error::new(
                 ErrorKind::Corrupt,
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(nanoseconds(0x0c).unwrap(), 100_000);
         assert_eq!(nanoseconds(999_999_999 << 3).unwrap(), 999_999_999);
         assert!(nanoseconds(1_000_000_000 << 3).is_err());
-        assert!(nanoseconds(-8).is_err());
+        assert!(nanoseconds(-1_000_000_000 << 3).is_err());
         assert!(nanoseconds(i64::MAX).is_err());
     }
 
@@ -127,6 +127,11 @@ mod tests {
         );
         // With microseconds only, seconds are the floor.
         assert_eq!(Clock::UTC.read(-BASE - 2, 7 << 3 | 2).unwrap(), (-2, 7_000));
+        // Apache Arrow's writer: seconds rounded toward zero, and the rest with the same sign.
+        assert_eq!(
+            Clock::UTC.read(-BASE - 1, -500_000_000 << 3).unwrap(),
+            (-2, 500_000_000)
+        );
         assert!(Clock::UTC.read(i64::MAX, 0).is_err());
     }
 }

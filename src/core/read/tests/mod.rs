@@ -1,9 +1,11 @@
 //! Reads of Parquet files that the tests write themselves, compared with what was written.
 //! The rooms below follow the promises of the read layer.
 
+mod avro;
 mod columns;
 mod concurrency;
 mod corrupt;
 mod evolution;
 mod layouts;
+mod orc;
 mod support;
