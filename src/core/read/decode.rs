@@ -38,6 +38,8 @@ pub(super) struct RowGroupDecoder<S> {
     row_group: usize,
     chunks: ColumnChunks,
     batch_rows: usize,
+    /// The position in the file of the next row.
+    next_row: u64,
     /// Rows that have not been decoded yet.
     rows_left: u64,
     /// `None` where no column is decoded.
@@ -53,15 +55,16 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
         chunks: ColumnChunks,
         still_wanted: S,
     ) -> Result<Self> {
-        let (rows_left, batch_rows) = match file.row_groups.get(row_group) {
-            Some(known) => (known.rows, batch_rows(known)),
-            None => (0, 1),
+        let (next_row, rows_left, batch_rows) = match file.row_groups.get(row_group) {
+            Some(known) => (known.first_row, known.rows, batch_rows(known)),
+            None => (0, 0, 1),
         };
         let mut decoder = Self {
             file,
             row_group,
             chunks,
             batch_rows,
+            next_row,
             rows_left,
             reader: None,
             still_wanted,
@@ -98,11 +101,13 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
             ));
         };
         self.rows_left = rows_left;
+        let first_row = self.next_row;
+        self.next_row = first_row.saturating_add(rows);
         let projection = &self.file.projection;
         let (columns, output) = (&projection.columns, &projection.output);
         let rows = decoded.num_rows();
         panics::caught("its data", || {
-            assemble(columns, output, decoded.columns(), rows)
+            assemble(columns, output, decoded.columns(), first_row, rows)
         })
         .map(Some)
         .map_err(|error| error.in_file(&self.file.path))
@@ -152,6 +157,10 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
 }
 
 impl<S: Fn() -> bool + Send> UnitDecoder for RowGroupDecoder<S> {
+    fn next_row(&self) -> u64 {
+        self.next_row
+    }
+
     fn next(&mut self) -> Result<Option<RecordBatch>> {
         self.decode()
     }

@@ -58,6 +58,9 @@ pub(super) trait UnitDecoder: Send {
         Ok(())
     }
 
+    /// The position in the file of the first row of the next batch.
+    fn next_row(&self) -> u64;
+
     /// The next batch, in the schema that rows are wanted in and in the file's order.
     fn next(&mut self) -> Result<Option<RecordBatch>>;
 }

@@ -8,10 +8,13 @@ use std::sync::Arc;
 
 use super::arrow_types::{arrow_field, map_entries, struct_fields};
 use super::assemble::{Assembly, Member};
+use super::field_ids::{FieldIds, IdSource};
 use super::leaf::Conversion;
-use super::projection::{Column, missing};
+use super::metadata_columns::MetadataColumn;
+use super::projection::{Column, Path, missing, overriding};
 use super::values::{StoredLeaf, Target};
 use crate::error::{Error, ErrorKind, Result};
+use crate::plan::FileScanTask;
 use crate::spec::{NestedField, Type};
 
 /// A field of a file's schema.
@@ -56,24 +59,20 @@ pub(super) enum SelectedShape {
     Map(Box<Selected>, Box<Selected>),
 }
 
-/// The names down to a field, for messages.
-type Path = Vec<String>;
-
-/// Finds the wanted fields among those of a file: what to decode, and the columns made of it.
+/// Finds the wanted fields among those of the file of a task: what to decode, and the columns made
+/// of it.
 ///
 /// # Errors
 /// Without the file's name. As [`super::projection::Projection::new`].
 pub(super) fn select(
     wanted: &[Arc<NestedField>],
     stored: &[StoredField],
+    task: &FileScanTask,
 ) -> Result<(Vec<Selected>, Vec<Column>)> {
-    if !wanted.is_empty() && !stored.is_empty() && !stored.iter().any(has_id) {
-        return Err(Error::not_supported(
-            "the file has no field ids, and name mapping is not supported yet",
-        )
-        .with_hint("Rewrite the file with a writer that stores Iceberg field ids."));
-    }
-    let (selected, members) = members(wanted, stored, &mut Vec::new())?;
+    let has_ids = wanted.is_empty() || stored.iter().any(has_id);
+    let ids = IdSource::of_named_file(task, has_ids, wanted)?;
+    let selector = Selector { task };
+    let (selected, members) = selector.members(wanted, stored, ids.columns(), &mut Vec::new())?;
     let columns = wanted
         .iter()
         .zip(members)
@@ -95,125 +94,162 @@ fn has_id(field: &StoredField) -> bool {
         }
 }
 
-fn members(
-    wanted: &[Arc<NestedField>],
-    stored: &[StoredField],
-    path: &mut Path,
-) -> Result<(Vec<Selected>, Vec<Member>)> {
-    let mut by_id: HashMap<i32, (usize, &StoredField, bool)> = HashMap::new();
-    for (place, field) in stored.iter().enumerate() {
-        if let Some(id) = field.id {
-            by_id
-                .entry(id)
-                .and_modify(|(_, _, twice)| *twice = true)
-                .or_insert((place, field, false));
-        }
-    }
-    let mut selected = Vec::new();
-    let mut members = Vec::with_capacity(wanted.len());
-    for field in wanted {
-        path.push(field.name.clone());
-        let member = match by_id.get(&field.id) {
-            Some((_, _, true)) => {
-                return Err(Error::new(
-                    ErrorKind::Corrupt,
-                    format!(
-                        "field id {} of column \"{}\" is there twice",
-                        field.id,
-                        path.join(".")
-                    ),
-                ));
-            }
-            Some((place, stored, false)) => {
-                let (shape, assembly) = select_field(field, stored, path)?;
-                selected.push(Selected {
-                    place: *place,
-                    shape,
-                });
-                Member {
-                    decoded: Some(selected.len() - 1),
-                    assembly,
-                }
-            }
-            None => missing(field, path)?,
-        };
-        path.pop();
-        members.push(member);
-    }
-    Ok((selected, members))
+/// Finds fields in the file of a task.
+struct Selector<'a> {
+    task: &'a FileScanTask,
 }
 
-fn select_field(
-    wanted: &NestedField,
-    stored: &StoredField,
-    path: &mut Path,
-) -> Result<(SelectedShape, Assembly)> {
-    match (&wanted.field_type, &stored.shape) {
-        (Type::Primitive(primitive), StoredShape::Leaf(leaf)) => {
-            let target =
-                Target::new(primitive, *leaf).ok_or_else(|| mismatch(wanted, stored, path))?;
-            let conversion = Conversion::none(target.data_type().clone());
-            Ok((SelectedShape::Leaf(target), Assembly::Leaf(conversion)))
-        }
-        (Type::Struct(fields), StoredShape::Struct(stored)) => {
-            let (selected, members) = members(fields.fields(), stored, path)?;
-            let assembly = Assembly::Struct {
-                fields: struct_fields(fields),
-                members,
-            };
-            Ok((SelectedShape::Struct(selected), assembly))
-        }
-        (Type::List(list), StoredShape::List(element)) => {
-            let (selected, assembly) = inner("element", 0, &list.element, element, path)?;
-            let assembly = Assembly::List {
-                element_field: arrow_field(&list.element),
-                element: Box::new(assembly),
-            };
-            Ok((SelectedShape::List(Box::new(selected)), assembly))
-        }
-        (Type::Map(map), StoredShape::Map(key, value)) => {
-            let (selected_key, key) = inner("key", 0, &map.key, key, path)?;
-            let (selected_value, value) = inner("value", 1, &map.value, value, path)?;
-            let assembly = Assembly::Map {
-                entries_field: map_entries(map),
-                key: Box::new(key),
-                value: Box::new(value),
-            };
-            let shape = SelectedShape::Map(Box::new(selected_key), Box::new(selected_value));
-            Ok((shape, assembly))
-        }
-        (Type::Variant, _) => Err(Error::not_supported(format!(
-            "column \"{}\": type variant can be read from Parquet files only",
-            path.join(".")
-        ))),
-        _ => Err(mismatch(wanted, stored, path)),
-    }
-}
-
-/// A list's element or a map's key or value: found by its place, and an id must not contradict it.
-fn inner(
-    name: &str,
+/// A stored field under an id.
+struct Found<'a> {
     place: usize,
-    wanted: &NestedField,
-    stored: &StoredField,
-    path: &mut Path,
-) -> Result<(Selected, Assembly)> {
-    path.push(name.to_owned());
-    if let Some(id) = stored.id
-        && id != wanted.id
-    {
-        return Err(Error::new(
-            ErrorKind::Corrupt,
-            format!(
-                "column \"{}\" has field id {id}, but the schema says {}",
-                path.join("."),
-                wanted.id
-            ),
-        ));
+    field: &'a StoredField,
+    inner_ids: FieldIds<'a>,
+    twice: bool,
+}
+
+impl Selector<'_> {
+    fn members(
+        &self,
+        wanted: &[Arc<NestedField>],
+        stored: &[StoredField],
+        ids: FieldIds<'_>,
+        path: &mut Path,
+    ) -> Result<(Vec<Selected>, Vec<Member>)> {
+        let mut by_id: HashMap<i32, Found<'_>> = HashMap::new();
+        for (place, field) in stored.iter().enumerate() {
+            if let Some((id, inner_ids)) = ids.of_field(place, &field.name, field.id) {
+                by_id
+                    .entry(id)
+                    .and_modify(|found| found.twice = true)
+                    .or_insert(Found {
+                        place,
+                        field,
+                        inner_ids,
+                        twice: false,
+                    });
+            }
+        }
+        let mut selected = Vec::new();
+        let mut members = Vec::with_capacity(wanted.len());
+        for field in wanted {
+            path.push(field.name.clone());
+            let metadata_column = MetadataColumn::by_field_id(field.id);
+            let member = match by_id.get(&field.id) {
+                _ if metadata_column.is_some_and(|column| !column.is_stored(self.task)) => {
+                    missing(field, self.task, path)?
+                }
+                Some(found) if found.twice => {
+                    return Err(Error::new(
+                        ErrorKind::Corrupt,
+                        format!(
+                            "field id {} of column \"{}\" is there twice",
+                            field.id,
+                            path.join(".")
+                        ),
+                    ));
+                }
+                Some(found) if found.inner_ids.reach(field) => {
+                    let (shape, mut assembly) =
+                        self.field(field, found.field, found.inner_ids, path)?;
+                    if metadata_column.is_some() {
+                        assembly = overriding(field, assembly, self.task, path)?;
+                    }
+                    selected.push(Selected {
+                        place: found.place,
+                        shape,
+                    });
+                    Member {
+                        decoded: Some(selected.len() - 1),
+                        assembly,
+                    }
+                }
+                _ => missing(field, self.task, path)?,
+            };
+            path.pop();
+            members.push(member);
+        }
+        Ok((selected, members))
     }
-    let (shape, assembly) = select_field(wanted, stored, path)?;
-    path.pop();
-    Ok((Selected { place, shape }, assembly))
+
+    fn field(
+        &self,
+        wanted: &NestedField,
+        stored: &StoredField,
+        ids: FieldIds<'_>,
+        path: &mut Path,
+    ) -> Result<(SelectedShape, Assembly)> {
+        match (&wanted.field_type, &stored.shape) {
+            (Type::Primitive(primitive), StoredShape::Leaf(leaf)) => {
+                let target =
+                    Target::new(primitive, *leaf).ok_or_else(|| mismatch(wanted, stored, path))?;
+                let conversion = Conversion::none(target.data_type().clone());
+                Ok((SelectedShape::Leaf(target), Assembly::Leaf(conversion)))
+            }
+            (Type::Struct(fields), StoredShape::Struct(stored)) => {
+                let (selected, members) = self.members(fields.fields(), stored, ids, path)?;
+                let assembly = Assembly::Struct {
+                    fields: struct_fields(fields),
+                    members,
+                };
+                Ok((SelectedShape::Struct(selected), assembly))
+            }
+            (Type::List(list), StoredShape::List(element)) => {
+                let (selected, assembly) =
+                    self.part(("element", 0), &list.element, element, ids, path)?;
+                let assembly = Assembly::List {
+                    element_field: arrow_field(&list.element),
+                    element: Box::new(assembly),
+                };
+                Ok((SelectedShape::List(Box::new(selected)), assembly))
+            }
+            (Type::Map(map), StoredShape::Map(key, value)) => {
+                let (selected_key, key) = self.part(("key", 0), &map.key, key, ids, path)?;
+                let (selected_value, value) =
+                    self.part(("value", 1), &map.value, value, ids, path)?;
+                let assembly = Assembly::Map {
+                    entries_field: map_entries(map),
+                    key: Box::new(key),
+                    value: Box::new(value),
+                };
+                let shape = SelectedShape::Map(Box::new(selected_key), Box::new(selected_value));
+                Ok((shape, assembly))
+            }
+            (Type::Variant, _) => Err(Error::not_supported(format!(
+                "column \"{}\": type variant can be read from Parquet files only",
+                path.join(".")
+            ))),
+            _ => Err(mismatch(wanted, stored, path)),
+        }
+    }
+
+    /// A list's element or a map's key or value: found by its place, and an id must not contradict
+    /// it.
+    fn part(
+        &self,
+        (name, place): (&str, usize),
+        wanted: &NestedField,
+        stored: &StoredField,
+        ids: FieldIds<'_>,
+        path: &mut Path,
+    ) -> Result<(Selected, Assembly)> {
+        path.push(name.to_owned());
+        if let Some(id) = stored.id
+            && id != wanted.id
+        {
+            return Err(Error::new(
+                ErrorKind::Corrupt,
+                format!(
+                    "column \"{}\" has field id {id}, but the schema says {}",
+                    path.join("."),
+                    wanted.id
+                ),
+            ));
+        }
+        let ids = ids.of_part(name, wanted).unwrap_or(FieldIds::None);
+        let (shape, assembly) = self.field(wanted, stored, ids, path)?;
+        path.pop();
+        Ok((Selected { place, shape }, assembly))
+    }
 }
 
 fn mismatch(wanted: &NestedField, stored: &StoredField, path: &Path) -> Error {

@@ -14,7 +14,7 @@ use tokio::task::{JoinError, JoinHandle, JoinSet};
 use super::ReadRequest;
 use super::channel::BatchSender;
 use super::decode::BATCH_BYTES;
-use super::deletes::{DeleteMemory, FileDeletes, PendingDeletes, share_deletes};
+use super::deletes::{DeleteMemory, FileDeletes, InUse, PendingDeletes, share_deletes};
 use super::format::{self, DataFile, Fetched};
 use super::metrics::ReadMetrics;
 use super::panics;
@@ -38,17 +38,24 @@ pub(super) type Convert<T> = Arc<dyn Fn(RecordBatch) -> Result<T> + Send + Sync>
 /// A part of a file on its way from storage.
 struct Unit {
     file: Arc<dyn DataFile>,
-    /// The position of its first row in the file.
-    first_row: u64,
-    deletes: Option<Arc<FileDeletes>>,
+    deletes: Option<Arc<(FileDeletes, InUse)>>,
     fetched: Spawned<Fetched>,
     _memory: OwnedSemaphorePermit,
+}
+
+/// A file that is being opened.
+struct Opening {
+    /// Counts the files of the read.
+    number: usize,
+    /// About how many bytes its deletes were to take when this began.
+    delete_bytes: u64,
+    opened: Spawned<Opened>,
 }
 
 /// A file whose footer and whose deletes have been read.
 struct Opened {
     file: Arc<dyn DataFile>,
-    deletes: Option<Arc<FileDeletes>>,
+    deletes: Option<FileDeletes>,
 }
 
 /// A task that ends when nobody waits for it any more.
@@ -114,8 +121,7 @@ async fn fetch_all<T>(
     shared: Arc<Shared<T>>,
     units: mpsc::Sender<Unit>,
 ) -> Result<()> {
-    let wanted: Arc<[Arc<NestedField>]> =
-        wanted_fields(&request.schema, &request.field_ids)?.into();
+    let wanted: Arc<[Arc<NestedField>]> = wanted_fields(&request.schema, &request.columns)?.into();
     let output = output_schema(&wanted);
     let source = Source {
         files: Arc::clone(&request.files),
@@ -132,38 +138,45 @@ async fn fetch_all<T>(
         false => (0, budget),
     };
     let delete_memory = DeleteMemory::new(Arc::clone(&memory), delete_budget);
-    let mut tasks = request.tasks.into_iter().zip(deletes).peekable();
+    let mut tasks = request
+        .tasks
+        .into_iter()
+        .zip(deletes)
+        .enumerate()
+        .peekable();
     let mut opening = VecDeque::new();
     let mut open_ahead = request.threads.max(1);
     loop {
-        let mut expected_bytes = 0_u64;
         // Files with much metadata are not opened far ahead.
         while (opening.is_empty()
             || opening.len() < open_ahead && source.open_bytes.load(Ordering::Relaxed) < open_limit)
-            && let Some((_, deletes)) = tasks.peek()
+            && let Some((_, (_, deletes))) = tasks.peek()
         {
             let bytes = deletes.as_ref().map_or(0, PendingDeletes::expected_bytes);
-            expected_bytes = expected_bytes.saturating_add(bytes);
-            if !opening.is_empty() && bytes > 0 && !delete_memory.has_room_for(expected_bytes) {
+            let ahead = opening.iter().fold(bytes, |sum, opening: &Opening| {
+                sum.saturating_add(opening.delete_bytes)
+            });
+            if !opening.is_empty() && bytes > 0 && !delete_memory.has_room_for(ahead) {
                 break;
             }
-            let Some((task, deletes)) = tasks.next() else {
+            let Some((number, (task, deletes))) = tasks.next() else {
                 break;
             };
-            opening.push_back(open(
-                source.clone(),
-                task,
-                deletes,
-                Arc::clone(&wanted),
-                &output,
-                Arc::clone(&delete_memory),
-            ));
+            let deletes = deletes.map(|deletes| (number, deletes, Arc::clone(&delete_memory)));
+            let opened = open(source.clone(), task, deletes, Arc::clone(&wanted), &output);
+            opening.push_back(Opening {
+                number,
+                delete_bytes: bytes,
+                opened,
+            });
         }
-        let Some(file) = opening.pop_front() else {
+        let Some(Opening { number, opened, .. }) = opening.pop_front() else {
             return Ok(());
         };
         open_ahead = (open_ahead * 2).min(MAX_AHEAD);
-        let Opened { file, deletes } = file.result().await?;
+        delete_memory.give_turn(number);
+        let Opened { file, deletes } = opened.result().await?;
+        let deletes = deletes.map(|deletes| Arc::new((deletes, delete_memory.in_use())));
         for (index, unit) in file.units().iter().enumerate() {
             if unit.rows == Some(0) {
                 continue;
@@ -178,7 +191,6 @@ async fn fetch_all<T>(
             let unit = Unit {
                 fetched: fetch(source.clone(), Arc::clone(&file), index),
                 file: Arc::clone(&file),
-                first_row: unit.first_row,
                 deletes: deletes.clone(),
                 _memory: permit,
             };
@@ -193,14 +205,13 @@ async fn fetch_all<T>(
 fn open(
     source: Source,
     task: FileScanTask,
-    deletes: Option<PendingDeletes>,
+    deletes: Option<(usize, PendingDeletes, Arc<DeleteMemory>)>,
     wanted: Arc<[Arc<NestedField>]>,
     output: &SchemaRef,
-    memory: Arc<DeleteMemory>,
 ) -> Spawned<Opened> {
     let output = Arc::clone(output);
     Spawned(tokio::spawn(async move {
-        let Some(deletes) = deletes else {
+        let Some((number, deletes, memory)) = deletes else {
             return Ok(Opened {
                 file: format::open(&source, &task, &wanted, &output).await?,
                 deletes: None,
@@ -210,11 +221,11 @@ fn open(
         let (wanted, schema) = (Arc::clone(&read_with.wanted), Arc::clone(&read_with.schema));
         let (file, deletes) = futures::try_join!(
             format::open(&source, &task, &wanted, &schema),
-            deletes.load(read_with, &source, &memory)
+            deletes.load(number, read_with, &source, &memory)
         )?;
         Ok(Opened {
             file,
-            deletes: Some(Arc::new(deletes)),
+            deletes: Some(deletes),
         })
     }))
 }
@@ -242,20 +253,18 @@ async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<boo
     let fetched = unit.fetched.result().await?;
     ReadMetrics::add(&shared.metrics.row_groups_read, 1);
     let sender = shared.sender.clone();
-    let mut next_row = unit.first_row;
     let mut decoder = fetched(Arc::new(move || !sender.is_closed()))?;
     loop {
         decoder.prepare().await?;
         let started = Instant::now();
+        let first_row = decoder.next_row();
         let Some(batch) = decoder.next()? else {
             return Ok(true);
         };
-        let first_row = next_row;
         let decoded_rows = batch.num_rows() as u64;
-        next_row = next_row.saturating_add(decoded_rows);
         let batch = match &unit.deletes {
             None => batch,
-            Some(deletes) => panics::caught("deletes", || deletes.apply(first_row, batch))
+            Some(deletes) => panics::caught("deletes", || deletes.0.apply(first_row, batch))
                 .map_err(|error| error.in_file(unit.file.path()))?,
         };
         let deleted = decoded_rows.saturating_sub(batch.num_rows() as u64);

@@ -20,6 +20,7 @@ pub mod partition;
 pub mod partition_tuple;
 #[cfg(test)]
 mod property_tests;
+pub mod puffin;
 #[cfg(test)]
 mod reference_manifest_tests;
 pub mod schema;
@@ -50,6 +51,7 @@ pub use manifest_list::{FieldSummary, ManifestContent, ManifestFile, read_manife
 pub use name_mapping::NameMapping;
 pub use partition::{PartitionField, PartitionSpec};
 pub use partition_tuple::Partition;
+pub use puffin::{PuffinBlob, PuffinFooter};
 pub use schema::Schema;
 pub use snapshot::{Snapshot, SnapshotManifests, SnapshotReference};
 pub use sort_order::SortOrder;

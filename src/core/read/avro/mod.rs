@@ -64,6 +64,8 @@ struct AvroDecoder {
     fetched_to: u64,
     block: Bytes,
     records_left: u64,
+    /// The position in the file of the next row.
+    next_row: u64,
     rows: RowDecoder,
     spending: Spending,
 }
@@ -96,7 +98,8 @@ impl AvroDataFile {
             }
         };
         let stored = schema::fields(header.schema()).map_err(|error| error.in_file(path))?;
-        let (selected, columns) = select(wanted, &stored).map_err(|error| error.in_file(path))?;
+        let (selected, columns) =
+            select(wanted, &stored, task).map_err(|error| error.in_file(path))?;
         ReadMetrics::add(&source.metrics.files_opened, 1);
         ReadMetrics::add(&source.metrics.row_groups_total, 1);
         let unit = WorkUnit {
@@ -143,6 +146,7 @@ impl DataFile for AvroDataFile {
                 fetched_to: self.head.len() as u64,
                 block: Bytes::new(),
                 records_left: 0,
+                next_row: 0,
                 rows,
                 spending: Spending::default(),
                 file: self,
@@ -246,15 +250,12 @@ impl AvroDecoder {
         if rows == 0 {
             return Ok(None);
         }
+        let first_row = self.next_row;
+        self.next_row = first_row.saturating_add(rows);
         let rows = usize::try_from(rows).unwrap_or(usize::MAX);
         let decoded: StructArray = self.rows.finish(rows)?;
-        assemble(
-            &self.file.columns,
-            &self.file.output,
-            decoded.columns(),
-            rows,
-        )
-        .map(Some)
+        let (columns, output) = (&self.file.columns, &self.file.output);
+        assemble(columns, output, decoded.columns(), first_row, rows).map(Some)
     }
 }
 
@@ -285,6 +286,10 @@ impl UnitDecoder for AvroDecoder {
             }
         }
         Ok(())
+    }
+
+    fn next_row(&self) -> u64 {
+        self.next_row
     }
 
     fn next(&mut self) -> Result<Option<RecordBatch>> {

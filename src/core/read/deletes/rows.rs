@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use tokio::sync::OwnedSemaphorePermit;
 
-use super::memory::DeleteMemory;
+use super::memory::{DeleteMemory, Loading, Taker};
 use crate::error::{Error, Result};
 use crate::plan::{DeleteFile, FileScanTask};
 use crate::read::format::{self, DataFile, UnitDecoder};
@@ -18,6 +17,7 @@ use crate::spec::NestedField;
 pub(super) struct DeleteRows {
     source: Source,
     memory: Arc<DeleteMemory>,
+    taker: Taker,
     file: Arc<dyn DataFile>,
     next_unit: usize,
     current: Option<Current>,
@@ -26,7 +26,7 @@ pub(super) struct DeleteRows {
 /// The part of the file that is being decoded.
 struct Current {
     decoder: Box<dyn UnitDecoder>,
-    _memory: OwnedSemaphorePermit,
+    _memory: Loading,
 }
 
 impl DeleteRows {
@@ -37,6 +37,7 @@ impl DeleteRows {
     pub(super) async fn open(
         source: Source,
         memory: Arc<DeleteMemory>,
+        taker: Taker,
         file: &DeleteFile,
         wanted: &[Arc<NestedField>],
     ) -> Result<Self> {
@@ -56,6 +57,7 @@ impl DeleteRows {
         Ok(Self {
             source,
             memory,
+            taker,
             file: opened,
             next_unit: 0,
             current: None,
@@ -80,7 +82,7 @@ impl DeleteRows {
             let Some(unit) = self.file.units().get(self.next_unit) else {
                 return Ok(None);
             };
-            let memory = self.memory.load(unit.memory).await?;
+            let memory = self.memory.load(self.taker, unit.memory).await?;
             let file = Arc::clone(&self.file);
             let fetched = file.fetch(&self.source, self.next_unit).await?;
             let decoder = fetched(Arc::new(|| true))?;

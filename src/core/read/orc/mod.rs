@@ -66,9 +66,13 @@ struct StripeDecoder {
     file: Arc<OrcFile>,
     rows: RowDecoder,
     rows_left: u64,
+    /// The position in the file of the next row.
+    next_row: u64,
     /// How many rows the next batch has.
     batch_rows: u64,
     spending: Spending,
+    /// How many bytes a row takes of what the file does not have.
+    substitute_size: u64,
     still_wanted: StillWanted,
 }
 
@@ -86,7 +90,7 @@ impl OrcFile {
             .await?;
         let file = panics::caught("the ORC metadata", || {
             let footer = Footer::parse(footer, &postscript)?;
-            Self::new(path, &postscript, footer, tail, wanted, output)
+            Self::new(task, &postscript, footer, tail, wanted, output)
         })
         .map_err(|error| error.in_file(path))?;
         ReadMetrics::add(&source.metrics.files_opened, 1);
@@ -115,7 +119,7 @@ impl OrcFile {
     }
 
     fn new(
-        path: &RawPath,
+        task: &FileScanTask,
         postscript: &PostScript,
         footer: Footer,
         tail: Part,
@@ -123,7 +127,7 @@ impl OrcFile {
         output: &SchemaRef,
     ) -> Result<Self> {
         let stored = schema::fields(&footer.types)?;
-        let (selected, columns) = select(wanted, &stored)?;
+        let (selected, columns) = select(wanted, &stored, task)?;
         let mut needed = Vec::new();
         columns::needed(&footer.types, 0, &selected, &mut needed)?;
         let compression = postscript.compression;
@@ -149,7 +153,7 @@ impl OrcFile {
             })
             .collect();
         Ok(Self {
-            path: path.clone(),
+            path: task.path.clone(),
             compression,
             footer,
             units,
@@ -220,6 +224,7 @@ impl DataFile for OrcFile {
                 Error::new(ErrorKind::Internal, format!("there is no stripe {unit}"))
             })?;
         let rows_left = stripe.rows;
+        let next_row = self.units.get(unit).map_or(0, |unit| unit.first_row);
         let (footer, streams) = match self.selected.is_empty() {
             true => (StripeFooter::default(), Vec::new()),
             false => self.fetch_stripe(source, stripe).await?,
@@ -236,8 +241,10 @@ impl DataFile for OrcFile {
             Ok(Box::new(StripeDecoder {
                 rows,
                 rows_left,
+                next_row,
                 batch_rows: FIRST_ROWS,
                 spending,
+                substitute_size: Column::substitute_size(&self.columns),
                 still_wanted,
                 file: self,
             }))
@@ -255,15 +262,24 @@ impl StripeDecoder {
         self.spending.begin_batch();
         let decoded = self.rows.decode(length, &mut self.spending)?;
         self.rows_left -= rows;
-        let a_row = (self.spending.spent() / length).max(1);
+        let first_row = self.next_row;
+        self.next_row = first_row.saturating_add(rows);
+        let lacking = usize::try_from(self.substitute_size).unwrap_or(usize::MAX);
+        let a_row = (self.spending.spent() / length)
+            .saturating_add(lacking)
+            .max(1);
         let next = BATCH_BYTES / a_row;
         self.batch_rows = (next as u64).clamp(1, MAX_BATCH_ROWS.min(rows.saturating_mul(16)));
         let (columns, output) = (&self.file.columns, &self.file.output);
-        assemble(columns, output, decoded.columns(), length).map(Some)
+        assemble(columns, output, decoded.columns(), first_row, length).map(Some)
     }
 }
 
 impl UnitDecoder for StripeDecoder {
+    fn next_row(&self) -> u64 {
+        self.next_row
+    }
+
     fn next(&mut self) -> Result<Option<RecordBatch>> {
         let path = self.file.path.clone();
         panics::caught("its data", || self.decode()).map_err(|error| error.in_file(&path))

@@ -51,13 +51,14 @@ impl Clock {
     /// Seconds from 1970-01-01 and nanoseconds, as the reader wants them.
     pub(super) fn read(self, seconds: i64, encoded_nanoseconds: i64) -> Result<(i64, u32)> {
         let nanoseconds = nanoseconds(encoded_nanoseconds)?;
-        let mut seconds = seconds
-            .checked_add(self.base)
-            .ok_or_else(|| Error::new(ErrorKind::OutOfRange, "a timestamp does not fit 64 bits"))?;
-        // Writers round seconds before 1970 toward zero when there are milliseconds.
-        if seconds < 0 && nanoseconds > 999_999 {
-            seconds = seconds.wrapping_sub(1);
+        let out_of_range = || Error::new(ErrorKind::OutOfRange, "a timestamp does not fit 64 bits");
+        let mut seconds = seconds.checked_add(self.base).ok_or_else(out_of_range)?;
+        // Writers round seconds before 1970 toward zero: when there are milliseconds, or, where
+        // they leave the sign to them, with nanoseconds that count backward.
+        if nanoseconds < 0 || seconds < 0 && nanoseconds > 999_999 {
+            seconds = seconds.checked_sub(1).ok_or_else(out_of_range)?;
         }
+        let nanoseconds = nanoseconds.rem_euclid(1_000_000_000).unsigned_abs();
         if let Some(zone) = self.zone
             && let Some(instant) = DateTime::from_timestamp(seconds, 0)
         {
