@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::*;
 use crate::catalog::{TableOptions, open_table};
 use crate::spec::corpus_tests::corpus;
+use crate::spec::{PuffinFooter, parse_deletion_vector};
 
 /// Where rows are deleted one by one, their number is known only for deletion vectors.
 fn assert_count(plan: &ScanPlan, expected: &Value, table: &str) {
@@ -75,4 +76,47 @@ async fn reference_written_tables_are_planned() {
     }
     assert!(planned > 50, "only {planned} tables");
     assert!(snapshots > 100, "only {snapshots} snapshots");
+}
+
+/// Trap table, "DV bytes": where a deletion vector is by the manifest is where it is by the Puffin
+/// footer, and both know how many positions it has.
+#[tokio::test]
+async fn deletion_vectors_are_where_their_puffin_footers_say() {
+    let Some(corpus) = corpus() else { return };
+    let corpus = fs::canonicalize(corpus).unwrap();
+    let mut vectors = 0;
+    for name in ["v3_dv", "v3_dv_large", "v3_dv_part"] {
+        let directory = corpus.join("spark").join(name);
+        let table = open_table(TableOptions {
+            location: directory.to_str().unwrap().to_owned(),
+            allow_moved_paths: true,
+            ..TableOptions::default()
+        })
+        .await
+        .unwrap();
+        let snapshot = table.metadata().current_snapshot().unwrap();
+        let plan = plan_files(table.files(), table.metadata(), snapshot).await;
+        for task in plan.unwrap().tasks {
+            let Some(vector) = &task.deletes.vector else {
+                continue;
+            };
+            let file = table.files().read(&vector.path).await.unwrap();
+            let footer = PuffinFooter::parse(&file, file.len() as u64).unwrap();
+            let blob = footer
+                .blobs
+                .iter()
+                .find(|blob| blob.properties["referenced-data-file"] == task.path.0)
+                .unwrap();
+            assert_eq!(blob.blob_type, "deletion-vector-v1");
+            assert_eq!((blob.offset, blob.length), (vector.offset, vector.length));
+            assert_eq!(blob.compression_codec, None);
+            let cardinality: u64 = blob.properties["cardinality"].parse().unwrap();
+            assert_eq!(vector.cardinality, Some(cardinality));
+            let bytes = &file[blob.offset as usize..][..blob.length as usize];
+            let positions = parse_deletion_vector(bytes, Some(cardinality)).unwrap();
+            assert!(positions.max().unwrap() < task.record_count.unwrap());
+            vectors += 1;
+        }
+    }
+    assert!(vectors > 3, "only {vectors} deletion vectors");
 }

@@ -488,3 +488,28 @@ async fn planning_can_run_on_any_thread() {
     let plan = tokio::spawn(async move { table.planned().await });
     assert_eq!(paths(&plan.await.unwrap()), ["a"]);
 }
+
+#[tokio::test]
+async fn tasks_know_the_columns_of_their_partition_values_and_the_name_mapping() {
+    let mut row = row("/t/m", [Some(1), Some(0), Some(0)]);
+    row["partition_spec_id"] = json!(1);
+    let manifest = ManifestTestFile::new(2, ManifestContent::Data)
+        .partition(json!([{ "name": "x", "type": ["null", "long"], "field-id": 1000 }]))
+        .entries(json!([
+            { "status": 1, "data_file": { "file_path": "a", "partition": { "x": 7 } } },
+            { "status": 1, "data_file": { "file_path": "b", "partition": { "x": null } } },
+        ]));
+    let mut table = Table::new(json!([row])).file("/t/m", manifest.write());
+    let mapping = "not parsed before a file needs it";
+    table.metadata["properties"] = json!({ "schema.name-mapping.default": mapping });
+    let plan = table.planned().await;
+    let [a, b] = plan.tasks.as_slice() else {
+        panic!("two files are planned, not {:?}", paths(&plan));
+    };
+    let names: Vec<_> = a.partition_values().map(|(field, _)| &field.name).collect();
+    assert_eq!(names, ["x"]);
+    assert_eq!(a.identity_value(1), Some(Some(&PrimitiveValue::Long(7))));
+    assert_eq!(b.identity_value(1), Some(None), "null is a value");
+    assert_eq!(a.identity_value(2), None);
+    assert_eq!(a.name_mapping.as_deref(), Some(mapping));
+}

@@ -95,3 +95,73 @@ impl FileScanTask {
             .map(|(_, value)| value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::spec::test_files::{manifest_file, read_testdata};
+
+    fn fields(specs: serde_json::Value) -> Vec<TaskPartitionField> {
+        let metadata = TableMetadata::from_json(&json!({
+            "format-version": 2, "table-uuid": "9c12d441-03fe-4693-9a96-a0705ddf69c1",
+            "location": "/t", "last-sequence-number": 1, "last-updated-ms": 1,
+            "last-column-id": 4, "current-schema-id": 0,
+            "schemas": [{ "type": "struct", "schema-id": 0, "fields": [
+                { "id": 3, "name": "l", "required": false, "type": "long" },
+                { "id": 4, "name": "dec", "required": false, "type": "decimal(38, 2)" } ] }],
+            "default-spec-id": 9, "partition-specs": specs, "last-partition-id": 1003,
+            "default-sort-order-id": 0, "sort-orders": [{ "order-id": 0, "fields": [] }],
+            "current-snapshot-id": null,
+        }))
+        .unwrap();
+        // Its own header has spec 0: identity of "dec", field 4, which was decimal(10, 2).
+        let manifest = ManifestReader::open(
+            &manifest_file("m"),
+            read_testdata("v2_decimal.avro"),
+            |spec_id| metadata.partition_type(spec_id),
+        )
+        .unwrap();
+        partition_fields(&metadata, &manifest).to_vec()
+    }
+
+    fn field(name: &str, precision: u8, identity_source: Option<i32>) -> TaskPartitionField {
+        TaskPartitionField {
+            name: name.to_owned(),
+            value_type: PrimitiveType::Decimal {
+                precision,
+                scale: 2,
+            },
+            identity_source,
+        }
+    }
+
+    #[test]
+    fn the_tables_own_spec_goes_before_the_manifests() {
+        let specs = json!([
+            { "spec-id": 9, "fields": [] },
+            { "spec-id": 0, "fields": [
+                { "source-id": 4, "field-id": 1000, "name": "renamed", "transform": "identity" } ] },
+        ]);
+        assert_eq!(fields(specs), [field("renamed", 38, Some(4))]);
+    }
+
+    #[test]
+    fn a_spec_that_the_table_has_not_is_the_manifests() {
+        let specs = json!([{ "spec-id": 9, "fields": [] }]);
+        assert_eq!(fields(specs), [field("dec", 10, Some(4))]);
+    }
+
+    #[test]
+    fn other_transforms_tell_no_column() {
+        for (transform, precision) in [("truncate[5]", 38), ("void", 38)] {
+            let specs = json!([
+                { "spec-id": 9, "fields": [] },
+                { "spec-id": 0, "fields": [
+                    { "source-id": 4, "field-id": 1000, "name": "x", "transform": transform } ] },
+            ]);
+            assert_eq!(fields(specs), [field("x", precision, None)], "{transform}");
+        }
+    }
+}

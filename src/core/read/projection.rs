@@ -141,6 +141,50 @@ impl Column {
     }
 }
 
+/// What stands for a field that the file of a task does not have.
+///
+/// # Errors
+/// As [`Substitute::of`], with the column.
+pub(super) fn missing(field: &NestedField, task: &FileScanTask, path: &[String]) -> Result<Member> {
+    let substitute =
+        Substitute::of(field, task).map_err(|error| error.in_column(path.join(".")))?;
+    Ok(Member {
+        decoded: None,
+        assembly: Assembly::Missing(substitute),
+    })
+}
+
+/// A field that the file of a task has: the decoded array with this index, assembled this way. Rows
+/// that have no value in a stored metadata column have the usual one.
+///
+/// # Errors
+/// As [`missing`].
+pub(super) fn stored_at(
+    decoded: usize,
+    assembly: Assembly,
+    field: &NestedField,
+    task: &FileScanTask,
+) -> Result<Member> {
+    let assembly = match assembly {
+        Assembly::Leaf(stored) if MetadataColumn::by_field_id(field.id).is_some() => {
+            Assembly::Overriding {
+                stored,
+                otherwise: Substitute::of(field, task)?,
+            }
+        }
+        other => other,
+    };
+    Ok(Member {
+        decoded: Some(decoded),
+        assembly,
+    })
+}
+
+/// Whether a field is a metadata column that the file of a task cannot have as a column of its own.
+pub(super) fn is_never_stored(field: &NestedField, task: &FileScanTask) -> bool {
+    MetadataColumn::by_field_id(field.id).is_some_and(|column| !column.is_stored(task))
+}
+
 /// Whether any field below has an id.
 fn has_field_ids(group: &ParquetType) -> bool {
     group
@@ -168,34 +212,6 @@ struct Pruner<'a> {
 /// The names down to a field, for messages.
 pub(super) type Path = Vec<String>;
 
-/// What stands for a field that the file does not have.
-pub(super) fn missing(field: &NestedField, task: &FileScanTask, path: &Path) -> Result<Member> {
-    Ok(Member {
-        decoded: None,
-        assembly: Assembly::Missing(substitute(field, task, path)?),
-    })
-}
-
-fn substitute(field: &NestedField, task: &FileScanTask, path: &Path) -> Result<Substitute> {
-    Substitute::of(field, task).map_err(|error| error.in_column(path.join(".")))
-}
-
-/// A metadata column that the file has: rows that it does not give a value have the usual one.
-pub(super) fn overriding(
-    field: &NestedField,
-    stored: Assembly,
-    task: &FileScanTask,
-    path: &Path,
-) -> Result<Assembly> {
-    let Assembly::Leaf(stored) = stored else {
-        return Ok(stored);
-    };
-    Ok(Assembly::Overriding {
-        stored,
-        otherwise: substitute(field, task, path)?,
-    })
-}
-
 /// The shape of a list in Parquet, after its rules for legacy files.
 enum ListShape<'a> {
     /// The list field itself repeats; elements are required.
@@ -222,11 +238,8 @@ impl Pruner<'_> {
         let mut members = Vec::with_capacity(wanted.len());
         for field in wanted {
             path.push(field.name.clone());
-            let metadata_column = MetadataColumn::by_field_id(field.id);
             let member = match stored.get(&field.id) {
-                _ if metadata_column.is_some_and(|column| !column.is_stored(self.task)) => {
-                    missing(field, self.task, path)?
-                }
+                _ if is_never_stored(field, self.task) => missing(field, self.task, path)?,
                 Some(stored) if stored.twice => {
                     return Err(Error::new(
                         ErrorKind::Corrupt,
@@ -239,16 +252,10 @@ impl Pruner<'_> {
                 }
                 Some(stored) if stored.inner_ids.reach(field) => {
                     let leaf = stored.first_leaf;
-                    let (pruned, mut assembly) =
+                    let (pruned, assembly) =
                         self.field(field, stored.field, leaf, stored.inner_ids, path)?;
-                    if metadata_column.is_some() {
-                        assembly = overriding(field, assembly, self.task, path)?;
-                    }
                     found.push(pruned);
-                    Member {
-                        decoded: Some(found.len() - 1),
-                        assembly,
-                    }
+                    stored_at(found.len() - 1, assembly, field, self.task)?
                 }
                 _ => missing(field, self.task, path)?,
             };

@@ -10,8 +10,7 @@ use super::arrow_types::{arrow_field, map_entries, struct_fields};
 use super::assemble::{Assembly, Member};
 use super::field_ids::{FieldIds, IdSource};
 use super::leaf::Conversion;
-use super::metadata_columns::MetadataColumn;
-use super::projection::{Column, Path, missing, overriding};
+use super::projection::{Column, Path, is_never_stored, missing, stored_at};
 use super::values::{StoredLeaf, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
@@ -133,11 +132,8 @@ impl Selector<'_> {
         let mut members = Vec::with_capacity(wanted.len());
         for field in wanted {
             path.push(field.name.clone());
-            let metadata_column = MetadataColumn::by_field_id(field.id);
             let member = match by_id.get(&field.id) {
-                _ if metadata_column.is_some_and(|column| !column.is_stored(self.task)) => {
-                    missing(field, self.task, path)?
-                }
+                _ if is_never_stored(field, self.task) => missing(field, self.task, path)?,
                 Some(found) if found.twice => {
                     return Err(Error::new(
                         ErrorKind::Corrupt,
@@ -149,19 +145,13 @@ impl Selector<'_> {
                     ));
                 }
                 Some(found) if found.inner_ids.reach(field) => {
-                    let (shape, mut assembly) =
+                    let (shape, assembly) =
                         self.field(field, found.field, found.inner_ids, path)?;
-                    if metadata_column.is_some() {
-                        assembly = overriding(field, assembly, self.task, path)?;
-                    }
                     selected.push(Selected {
                         place: found.place,
                         shape,
                     });
-                    Member {
-                        decoded: Some(selected.len() - 1),
-                        assembly,
-                    }
+                    stored_at(selected.len() - 1, assembly, field, self.task)?
                 }
                 _ => missing(field, self.task, path)?,
             };

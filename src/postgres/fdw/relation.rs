@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use iceberg_core::catalog::{self, Table};
 use iceberg_core::plan::{ScanPlan, plan_files};
-use iceberg_core::read::OutputColumn;
+use iceberg_core::read::{MetadataColumn, OutputColumn};
 use iceberg_core::spec::{Schema, Snapshot, StructType, Type};
 use iceberg_core::storage::SharedFileReader;
 use iceberg_core::{Error, Result};
@@ -154,7 +154,14 @@ fn match_columns(
                 declared,
                 source,
                 plan: ColumnPlan {
-                    conversion: Conversion::choose(&name, &field_type, declared).or_raise(),
+                    conversion: Conversion::choose(&name, &field_type, declared)
+                        .map_err(|error| match source {
+                            OutputColumn::Metadata(MetadataColumn::Partition) => {
+                                error.with_hint("Declare the column as jsonb.")
+                            }
+                            _ => error,
+                        })
+                        .or_raise(),
                     name,
                 },
             }

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
 use super::deletes::{deletion_vector, position_delete_file, puffin};
-use super::manifest::{DeleteEntry, Entry, Listed, delete_manifest, manifest, manifest_list};
+use super::manifest::{DeleteEntry, Entry, Listed, Spec, delete_manifest, manifest, manifest_list};
 use super::parquet_file::parquet_of_arrays;
 
 /// A temporary directory that the server's user can read.
@@ -58,6 +58,8 @@ pub struct Table {
     entries: Vec<Entry>,
     deletes: Vec<DeleteEntry>,
     delete_spec_id: i32,
+    spec: Spec,
+    first_row_id: Option<i64>,
 }
 
 impl Table {
@@ -73,6 +75,8 @@ impl Table {
             entries: Vec::new(),
             deletes: Vec::new(),
             delete_spec_id: 0,
+            spec: Spec::default(),
+            first_row_id: None,
         }
     }
 
@@ -120,6 +124,10 @@ impl Table {
             path,
             records: records as i64,
             size: bytes.len() as i64,
+            status: 1,
+            partition: json!({}),
+            first_row_id: None,
+            sequence_number: None,
         });
         self
     }
@@ -138,16 +146,73 @@ impl Table {
             path: format!("{}/{path}", self.location),
             records,
             size,
+            status: 1,
+            partition: json!({}),
+            first_row_id: None,
+            sequence_number: None,
         });
         self
     }
 
     /// Makes the manifest say that the last file has this many records and bytes.
     pub fn claiming(mut self, records: i64, size: i64) -> Table {
-        let last = self.entries.last_mut().expect("a file was added");
+        let last = self.last();
         last.records = records;
         last.size = size;
         self
+    }
+
+    /// One more partition field: its id, name and transform, the id of its source column, and the Avro type of its values.
+    pub fn partition_field(
+        mut self,
+        id: i32,
+        name: &str,
+        transform: &str,
+        source: i32,
+        kind: Json,
+    ) -> Table {
+        let field =
+            json!({"field-id": id, "name": name, "transform": transform, "source-id": source});
+        self.spec.fields.push((field, kind));
+        self
+    }
+
+    /// The id of the partition spec.
+    pub fn spec_id(mut self, spec_id: i32) -> Table {
+        self.spec.id = spec_id;
+        self
+    }
+
+    /// The partition tuple of the last file, by the names of the partition fields; it is not checked.
+    pub fn in_partition(mut self, partition: Json) -> Table {
+        self.last().partition = partition;
+        self
+    }
+
+    /// The status of the last file in its manifest (0: existing, 1: added, 2: deleted), and its sequence number,
+    /// which only an added file may leave out.
+    pub fn with_status(mut self, status: i32, sequence_number: Option<i64>) -> Table {
+        let last = self.last();
+        last.status = status;
+        last.sequence_number = sequence_number;
+        self
+    }
+
+    /// The id of the first row of the last file.
+    pub fn with_first_row_id(mut self, first_row_id: i64) -> Table {
+        self.last().first_row_id = Some(first_row_id);
+        self
+    }
+
+    /// The id of the first row of the manifest's files that have none of their own. The metadata must be made one of
+    /// format version 3.
+    pub fn manifest_first_row_id(mut self, first_row_id: i64) -> Table {
+        self.first_row_id = Some(first_row_id);
+        self
+    }
+
+    fn last(&mut self) -> &mut Entry {
+        self.entries.last_mut().expect("a file was added")
     }
 
     /// What the metadata calls a file that is relative to the table.
@@ -263,9 +328,16 @@ impl Table {
         let id = self.snapshot_id;
         let mut metadata = self.metadata_without_snapshot();
         let mut manifests = Vec::new();
-        let bytes = manifest(id, &self.schema(), &self.entries);
+        let bytes = manifest(id, &self.spec, &self.schema(), &self.entries);
+        let count = |status| {
+            let with_it = self.entries.iter().filter(|entry| entry.status == status);
+            with_it.count()
+        };
         manifests.push(self.write_manifest("manifest", &bytes, |listed| {
             listed.sequence_number = 1;
+            listed.partition_spec_id = self.spec.id;
+            listed.counts = Some([count(1), count(0), count(2)]);
+            listed.first_row_id = self.first_row_id;
             listed.files = self.entries.len();
             listed.rows = self.entries.iter().map(|entry| entry.records).sum();
         }));
@@ -316,6 +388,8 @@ impl Table {
             sequence_number: 0,
             files: 0,
             rows: 0,
+            counts: None,
+            first_row_id: None,
         };
         describe(&mut listed);
         listed
@@ -332,8 +406,8 @@ impl Table {
         json!({
             "format-version": 2, "table-uuid": "9c12d441-03fe-4693-9a96-a0705ddf69c1", "location": self.location,
             "last-sequence-number": 0, "last-updated-ms": 1_735_689_600_000_i64, "last-column-id": last_column,
-            "schemas": [self.schema()], "current-schema-id": 0, "partition-specs": [{"spec-id": 0, "fields": []}],
-            "default-spec-id": 0, "last-partition-id": 999, "sort-orders": [{"order-id": 0, "fields": []}], "default-sort-order-id": 0,
+            "schemas": [self.schema()], "current-schema-id": 0, "partition-specs": [{"spec-id": self.spec.id, "fields": self.spec.fields()}],
+            "default-spec-id": self.spec.id, "last-partition-id": 999 + self.spec.fields.len(), "sort-orders": [{"order-id": 0, "fields": []}], "default-sort-order-id": 0,
             "properties": {}, "snapshots": [], "snapshot-log": [], "metadata-log": [], "refs": {},
         })
     }
