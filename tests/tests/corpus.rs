@@ -12,6 +12,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 /// Tables that only this product's present features are needed for.
 const READABLE: &[&str] = &[
     "java/all_deleted",
+    "java/all_types_v2_avro",
+    "java/all_types_v2_orc",
     "java/all_types_v2_parquet",
     "java/deep_nested",
     "java/empty_v1",
@@ -26,6 +28,7 @@ const READABLE: &[&str] = &[
     "java/eq_same_commit",
     "java/field_drop_readd",
     "java/gz_metadata",
+    "java/multi_format",
     "java/odd_names",
     "java/part_values_odd",
     "java/pq_bloom",
@@ -73,6 +76,7 @@ const READABLE: &[&str] = &[
     "java/v3_unknown",
     "spark/dyn_overwrite",
     "spark/expired_compacted",
+    "spark/fmt_avro",
     "spark/many_snapshots",
     "spark/req_cols",
     "spark/schema_evolution",
@@ -110,10 +114,6 @@ const fn refused(table: &'static str, feature: &'static str) -> Refused {
 
 /// Tables that need a feature which is missing.
 const EXPECTED_FAILURES: &[Refused] = &[
-    refused("java/all_types_v2_avro", "Avro"),
-    refused("java/all_types_v2_orc", "ORC"),
-    // Its three files are Parquet, ORC and Avro: whichever of the two is met first is named.
-    refused("java/multi_format", "format"),
     refused("java/v3_variant", "variant"),
     // Five of its files lie outside the table, where nobody allowed to read, and are not in the corpus.
     Refused {
@@ -121,7 +121,6 @@ const EXPECTED_FAILURES: &[Refused] = &[
         state: "42501",
         feature: "corpus_ext",
     },
-    refused("spark/fmt_avro", "Avro"),
 ];
 
 fn read(location: &Path, more: &str, expected: &Expected) -> Result<(), Mismatch> {
@@ -192,6 +191,38 @@ fn check_lineage(corpus: &Path) -> Result<(), Failed> {
     }
 }
 
+/// Rows of files of every format count from 0 in each file, however the file is decoded.
+fn check_positions(corpus: &Path) -> Result<(), Failed> {
+    for table in [
+        "java/all_types_v2_parquet",
+        "java/all_types_v2_orc",
+        "java/all_types_v2_avro",
+        "java/multi_format",
+    ] {
+        let database = Database::new();
+        let mut client = database.with_server();
+        let options = [("allow_moved_paths", "true")];
+        client.batch_execute(&foreign_table(
+            "tested",
+            "file text OPTIONS (metadata_column '_file'), pos int8 OPTIONS (metadata_column '_pos')",
+            corpus.join(table),
+            &options,
+        ))?;
+        let rows = Expected::read(&corpus.join(table)).count;
+        let counted = text_rows(
+            &mut client,
+            "SELECT sum(rows), bool_and(rows = positions AND first = 0 AND last = rows - 1) FROM (
+                 SELECT count(*) AS rows, count(DISTINCT pos) AS positions, min(pos) AS first, max(pos) AS last
+                 FROM tested GROUP BY file) AS files",
+        )?;
+        let expected = [vec![Some(rows.to_string()), Some("t".to_owned())]];
+        if counted != expected {
+            return Err(format!("{table}: {counted:?}").into());
+        }
+    }
+    Ok(())
+}
+
 /// The tables that this file names and those that lie in the corpus.
 fn tables(corpus: &Result<PathBuf, String>) -> Vec<String> {
     let mut tables: Vec<String> = READABLE.iter().map(|table| (*table).to_owned()).collect();
@@ -252,8 +283,9 @@ fn main() {
     }
     trials.push(trial(
         "lineage/spark/v3_lineage_cow".to_owned(),
-        corpus,
+        corpus.clone(),
         check_lineage,
     ));
+    trials.push(trial("positions".to_owned(), corpus, check_positions));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

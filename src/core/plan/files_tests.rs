@@ -292,12 +292,12 @@ async fn a_snapshot_without_manifests_has_no_rows() {
 }
 
 #[tokio::test]
-async fn every_feature_is_named() {
+async fn files_of_every_format_are_planned() {
     let file = |path: &str, content: i32, format: &str| {
         json!({ "status": 1, "data_file": {
-            "file_path": path, "content": content, "file_format": format } })
+            "file_path": path, "content": content, "file_format": format, "equality_ids": [1] } })
     };
-    let error = Table::new(json!([
+    let plan = Table::new(json!([
         row("/t/m", [Some(3), Some(0), Some(0)]),
         delete_row("/t/d", [Some(2), Some(0), Some(0)]),
     ]))
@@ -312,16 +312,18 @@ async fn every_feature_is_named() {
     .manifest(
         "/t/d",
         ManifestContent::Deletes,
-        json!([file("/t/4", 2, "avro"), file("/t/5", 1, "orc")]),
+        json!([file("/t/4", 1, "avro"), file("/t/5", 1, "orc")]),
     )
-    .refused()
+    .planned()
     .await;
+    let formats: Vec<_> = plan.tasks.iter().map(|task| task.format).collect();
     assert_eq!(
-        error.message(),
-        "Iceberg table \"/t\" uses ORC data files (\"/t/1.orc\") and Avro data files \
-         (\"/t/2.avro\") and Avro delete files (\"/t/4\") and ORC delete files (\"/t/5\"), which \
-         cannot be read yet"
+        formats,
+        [FileFormat::Orc, FileFormat::Avro, FileFormat::Orc]
     );
+    let deletes = plan.tasks[0].deletes.positions.iter();
+    let formats: Vec<_> = deletes.map(|file| file.format).collect();
+    assert_eq!(formats, [FileFormat::Avro, FileFormat::Orc]);
 }
 
 #[tokio::test]

@@ -8,12 +8,12 @@ use arrow::array::{
     Array, ArrayRef, AsArray, Int64Array, ListArray, MapArray, RecordBatch, RecordBatchOptions,
     StructArray,
 };
-use arrow::datatypes::{DataType, FieldRef, Fields, Int64Type};
+use arrow::datatypes::{DataType, FieldRef, Fields, Int64Type, SchemaRef};
 use arrow::error::ArrowError;
 
 use super::leaf::Conversion;
 use super::missing::Substitute;
-use super::projection::Projection;
+use super::projection::Column;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How one field of the schema comes out of what the file has for it.
@@ -55,28 +55,29 @@ pub(super) struct Member {
     pub(super) assembly: Assembly,
 }
 
-/// A batch of the Iceberg schema from a decoded one whose first row has this position in the file.
+/// A batch of the Iceberg schema from so many rows of decoded arrays, the first of which has this
+/// position in the file.
 ///
 /// # Errors
 /// Names the column, not the file.
 pub(super) fn assemble(
-    projection: &Projection,
-    decoded: &RecordBatch,
+    columns: &[Column],
+    output: &SchemaRef,
+    decoded: &[ArrayRef],
     first_row: u64,
+    rows: usize,
 ) -> Result<RecordBatch> {
-    let rows = decoded.num_rows();
-    let columns = projection
-        .columns
+    let columns = columns
         .iter()
         .map(|column| {
             column
                 .member
-                .assemble(decoded.columns(), first_row, rows)
+                .assemble(decoded, first_row, rows)
                 .map_err(|error| in_column(error, &column.name))
         })
         .collect::<Result<Vec<_>>>()?;
     RecordBatch::try_new_with_options(
-        Arc::clone(&projection.output),
+        Arc::clone(output),
         columns,
         &RecordBatchOptions::new().with_row_count(Some(rows)),
     )

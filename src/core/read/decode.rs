@@ -15,12 +15,13 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::assemble::{assemble, in_column};
+use super::format::UnitDecoder;
 use super::panics;
 use super::parquet_file::{ParquetFile, RowGroup};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How many rows a batch has at most.
-const MAX_BATCH_ROWS: u64 = 8192;
+pub(super) const MAX_BATCH_ROWS: u64 = 8192;
 /// How many bytes a batch should have at most.
 pub(super) const BATCH_BYTES: usize = 4 << 20;
 
@@ -73,16 +74,11 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
         Ok(decoder)
     }
 
-    /// The position in the file of the first row of the next batch.
-    pub(super) fn next_row(&self) -> u64 {
-        self.next_row
-    }
-
     /// The next batch, in the schema that rows are wanted in.
     ///
     /// # Errors
     /// Names the file, and the column where one is at fault.
-    pub(super) fn next(&mut self) -> Result<Option<RecordBatch>> {
+    fn decode(&mut self) -> Result<Option<RecordBatch>> {
         if self.rows_left == 0 {
             return Ok(None);
         }
@@ -107,8 +103,11 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
         self.rows_left = rows_left;
         let first_row = self.next_row;
         self.next_row = first_row.saturating_add(rows);
+        let projection = &self.file.projection;
+        let (columns, output) = (&projection.columns, &projection.output);
+        let rows = decoded.num_rows();
         panics::caught("its data", || {
-            assemble(&self.file.projection, &decoded, first_row)
+            assemble(columns, output, decoded.columns(), first_row, rows)
         })
         .map(Some)
         .map_err(|error| error.in_file(&self.file.path))
@@ -154,6 +153,16 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
             }
         }
         error.in_file(&self.file.path)
+    }
+}
+
+impl<S: Fn() -> bool + Send> UnitDecoder for RowGroupDecoder<S> {
+    fn next_row(&self) -> u64 {
+        self.next_row
+    }
+
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        self.decode()
     }
 }
 

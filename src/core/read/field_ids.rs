@@ -1,6 +1,8 @@
 //! The field ids of a file's columns: those that it carries, else those of the table's name
 //! mapping, else the places of its columns. Spec: "Column Projection".
 
+use std::sync::Arc;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
 use crate::spec::name_mapping::{MappedField, NAME_MAPPING_PROPERTY, NameMapping, find};
@@ -31,6 +33,21 @@ pub(super) enum FieldIds<'a> {
 }
 
 impl IdSource {
+    /// As [`Self::of_file`], for formats whose files have always had names: without name mapping the
+    /// names are those of the fields themselves.
+    pub(super) fn of_named_file(
+        task: &FileScanTask,
+        has_ids: bool,
+        wanted: &[Arc<NestedField>],
+    ) -> Result<Self> {
+        Ok(match Self::of_file(task, has_ids)? {
+            Self::Places => Self::Mapping(NameMapping {
+                fields: wanted.iter().map(|field| own_name(field)).collect(),
+            }),
+            source => source,
+        })
+    }
+
     /// Where the ids of the file of a task come from; `has_ids` says whether any column of it
     /// carries one.
     ///
@@ -73,6 +90,28 @@ impl IdSource {
             Self::Mapping(mapping) => FieldIds::Mapped(&mapping.fields),
             Self::Places => FieldIds::Places,
         }
+    }
+}
+
+/// A field that goes by its own name, and so do those in it.
+fn own_name(field: &NestedField) -> MappedField {
+    let part = |name: &str, part: &NestedField| MappedField {
+        names: vec![name.to_owned()],
+        ..own_name(part)
+    };
+    MappedField {
+        field_id: Some(field.id),
+        names: vec![field.name.clone()],
+        fields: match &field.field_type {
+            Type::Primitive(_) | Type::Variant => Vec::new(),
+            Type::Struct(members) => members
+                .fields()
+                .iter()
+                .map(|field| own_name(field))
+                .collect(),
+            Type::List(list) => vec![part("element", &list.element)],
+            Type::Map(map) => vec![part("key", &map.key), part("value", &map.value)],
+        },
     }
 }
 

@@ -3,19 +3,25 @@
 
 mod arrow_types;
 mod assemble;
+mod avro;
 mod channel;
 mod decode;
 mod deletes;
 mod field_ids;
 mod footer;
+mod format;
 mod leaf;
 mod metadata_columns;
 mod metrics;
 mod missing;
+mod nested;
+mod orc;
 mod panics;
 mod parquet_file;
 mod projection;
 mod size;
+mod stored;
+mod values;
 mod worker;
 
 #[cfg(test)]

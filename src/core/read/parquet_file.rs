@@ -9,6 +9,7 @@ use std::time::Instant;
 use arrow::datatypes::{
     DataType, Field, FieldRef, Fields, Schema as ArrowSchema, SchemaRef, TimeUnit,
 };
+use async_trait::async_trait;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::parquet_to_arrow_schema;
@@ -18,11 +19,12 @@ use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataBuilder, RowGroupMetaData,
 };
 
-use super::decode::ColumnChunks;
+use super::decode::{BATCH_BYTES, ColumnChunks, RowGroupDecoder};
 use super::footer::{self, HEAD_SIZE, TAIL_SIZE};
+use super::format::{DataFile, Fetched, WorkUnit};
 use super::metrics::ReadMetrics;
 use super::panics;
-use super::projection::Projection;
+use super::projection::{Column, Projection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
 use crate::spec::NestedField;
@@ -48,6 +50,8 @@ pub(super) struct ParquetFile {
     pub(super) projection: Projection,
     /// Row groups in the file's order.
     pub(super) row_groups: Vec<RowGroup>,
+    /// The row groups as units of work.
+    units: Vec<WorkUnit>,
     /// Metadata cut down to the projection; `None` where nothing needs to be decoded.
     pub(super) metadata: Option<ArrowReaderMetadata>,
     /// The end of the file, which was read with the footer; empty where no column is in it.
@@ -81,7 +85,7 @@ pub(super) struct RowGroup {
 
 /// Some bytes of a file.
 #[derive(Debug, Default)]
-struct Part {
+pub(super) struct Part {
     start: u64,
     bytes: Bytes,
 }
@@ -133,24 +137,12 @@ impl Source {
         output: &SchemaRef,
     ) -> Result<ParquetFile> {
         let path = &task.path;
-        let (size, metadata, tail) = match self.read_footer(path, task.file_size).await {
-            Ok((metadata, tail)) => (task.file_size, metadata, tail),
-            Err(error) => {
-                // The manifest may be wrong about the size; the file itself is not.
-                let size = match error.kind() {
-                    ErrorKind::FileNotFound
-                    | ErrorKind::PermissionDenied
-                    | ErrorKind::Unauthenticated
-                    | ErrorKind::NotSupported => return Err(error),
-                    _ => self.files.size(path).await?,
-                };
-                if size == task.file_size {
-                    return Err(error);
-                }
+        let (size, metadata, tail) = self
+            .with_real_size(task, |size| async move {
                 let (metadata, tail) = self.read_footer(path, size).await?;
-                (size, metadata, tail)
-            }
-        };
+                Ok((size, metadata, tail))
+            })
+            .await?;
         let file = panics::caught("the Parquet metadata", || {
             ParquetFile::new(self, task, size, (&metadata, tail), wanted, output)
         })
@@ -158,6 +150,33 @@ impl Source {
         ReadMetrics::add(&self.metrics.files_opened, 1);
         ReadMetrics::add(&self.metrics.row_groups_total, file.row_groups.len() as u64);
         Ok(file)
+    }
+
+    /// Reads the end of a file with the size that the manifest says, or else with the real one:
+    /// the manifest may be wrong about the size, the file itself is not.
+    pub(super) async fn with_real_size<T, F>(
+        &self,
+        task: &FileScanTask,
+        read: impl Fn(u64) -> F,
+    ) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let error = match read(task.file_size).await {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        let size = match error.kind() {
+            ErrorKind::FileNotFound
+            | ErrorKind::PermissionDenied
+            | ErrorKind::Unauthenticated
+            | ErrorKind::NotSupported => return Err(error),
+            _ => self.files.size(&task.path).await?,
+        };
+        if size == task.file_size {
+            return Err(error);
+        }
+        read(size).await
     }
 
     /// The metadata's bytes, and the end of the file as far as it was read.
@@ -182,12 +201,16 @@ impl Source {
         Ok((bytes, tail))
     }
 
-    async fn fetch_part(&self, path: &RawPath, range: Range<u64>) -> Result<Part> {
-        let start = range.start;
-        let mut parts = self.fetch(path, &[range]).await?;
+    /// Reads one range of a file.
+    pub(super) async fn fetch_one(&self, path: &RawPath, range: Range<u64>) -> Result<Bytes> {
+        Ok(self.fetch(path, &[range]).await?.pop().unwrap_or_default())
+    }
+
+    /// Reads one range of a file, and keeps where it lies.
+    pub(super) async fn fetch_part(&self, path: &RawPath, range: Range<u64>) -> Result<Part> {
         Ok(Part {
-            start,
-            bytes: parts.pop().unwrap_or_default(),
+            start: range.start,
+            bytes: self.fetch_one(path, range).await?,
         })
     }
 
@@ -233,14 +256,19 @@ impl Drop for OpenBytes {
 }
 
 impl Part {
+    /// Where it begins in the file.
+    pub(super) fn start(&self) -> u64 {
+        self.start
+    }
+
     /// The last bytes of it.
-    fn last(&self, length: u64) -> &[u8] {
+    pub(super) fn last(&self, length: u64) -> &[u8] {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         &self.bytes[self.bytes.len().saturating_sub(length)..]
     }
 
     /// A range of the file; `None` where it is not all here.
-    fn slice(&self, range: &Range<u64>) -> Option<Bytes> {
+    pub(super) fn slice(&self, range: &Range<u64>) -> Option<Bytes> {
         let start = usize::try_from(range.start.checked_sub(self.start)?).ok()?;
         let end = usize::try_from(range.end.checked_sub(self.start)?).ok()?;
         (start <= end && end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
@@ -291,16 +319,68 @@ impl ParquetFile {
         let held = metadata
             .as_ref()
             .map_or(0, |held| held.metadata().memory_size());
+        let units = units(&row_groups);
         let open = OpenBytes::new(&source.open_bytes, held.saturating_add(tail.bytes.len()));
         Ok(Self {
             path: task.path.clone(),
             projection,
             row_groups,
+            units,
             metadata,
             tail,
             _open: open,
         })
     }
+}
+
+#[async_trait]
+impl DataFile for ParquetFile {
+    fn path(&self) -> &RawPath {
+        &self.path
+    }
+
+    fn units(&self) -> &[WorkUnit] {
+        &self.units
+    }
+
+    fn missing_column(&self) -> Option<&str> {
+        Column::first_missing(&self.projection.columns)
+    }
+
+    async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Fetched> {
+        let chunks = source.fetch_row_group(&self, unit).await?;
+        Ok(Box::new(move |still_wanted| {
+            let decoder = RowGroupDecoder::new(self, unit, chunks, move || still_wanted())?;
+            Ok(Box::new(decoder))
+        }))
+    }
+}
+
+fn units(row_groups: &[RowGroup]) -> Vec<WorkUnit> {
+    let mut next_row = 0_u64;
+    row_groups
+        .iter()
+        .map(|row_group| {
+            let first_row = next_row;
+            next_row = next_row.saturating_add(row_group.rows);
+            WorkUnit {
+                first_row,
+                rows: Some(row_group.rows),
+                memory: memory_of(row_group),
+            }
+        })
+        .collect()
+}
+
+/// How much memory a row group uses while it waits and is decoded: its stored bytes, and of its
+/// decoded ones a batch and a page of every column.
+fn memory_of(row_group: &RowGroup) -> u64 {
+    const PAGE: u64 = 1 << 20;
+    let pages = PAGE.saturating_mul(row_group.chunks.len() as u64);
+    let decoded = row_group
+        .decoded_bytes
+        .min(pages.saturating_add(BATCH_BYTES as u64));
+    row_group.stored_bytes.saturating_add(decoded)
 }
 
 impl RowGroup {

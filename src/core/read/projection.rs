@@ -120,20 +120,26 @@ impl Projection {
 
     /// About how many bytes a row takes of what the file does not have.
     pub(super) fn substitute_size(&self) -> u64 {
-        self.columns
-            .iter()
-            .map(|column| column.member.substitute_size())
-            .fold(0, u64::saturating_add)
+        Column::substitute_size(&self.columns)
     }
 }
 
-impl Projection {
-    /// The name of a column of which the file lacks the column itself or something in it.
-    pub(super) fn missing_column(&self) -> Option<&str> {
-        self.columns
+impl Column {
+    /// The name of the first of these columns of which the file lacks the column itself or
+    /// something in it.
+    pub(super) fn first_missing(columns: &[Self]) -> Option<&str> {
+        columns
             .iter()
             .find(|column| column.member.is_missing())
             .map(|column| column.name.as_str())
+    }
+
+    /// About how many bytes a row of these columns takes of what the file does not have.
+    pub(super) fn substitute_size(columns: &[Self]) -> u64 {
+        columns
+            .iter()
+            .map(|column| column.member.substitute_size())
+            .fold(0, u64::saturating_add)
     }
 }
 
@@ -206,7 +212,7 @@ struct Pruner<'a> {
 }
 
 /// The names down to a field, for messages.
-type Path = Vec<String>;
+pub(super) type Path = Vec<String>;
 
 /// The shape of a list in Parquet, after its rules for legacy files.
 enum ListShape<'a> {

@@ -60,8 +60,13 @@ impl MemoryFiles {
             .files
             .iter()
             .map(|(path, bytes)| {
+                let format = match path.rsplit_once('.') {
+                    Some((_, "orc")) => FileFormat::Orc,
+                    Some((_, "avro")) => FileFormat::Avro,
+                    _ => FileFormat::Parquet,
+                };
                 let path = RawPath(path.clone());
-                FileScanTask::whole_file(path, FileFormat::Parquet, bytes.len() as u64, None)
+                FileScanTask::whole_file(path, format, bytes.len() as u64, None)
             })
             .collect();
         tasks.sort_by(|left, right| left.path.cmp(&right.path));
