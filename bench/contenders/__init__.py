@@ -12,3 +12,7 @@ class Contender(Protocol):
 
     def run(self, query: Query) -> int:
         """Runs a query, takes the whole result and returns how many rows it had."""
+
+
+class CannotRead(Exception):
+    """An engine's refusal to read a table, in its own words."""

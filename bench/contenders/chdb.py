@@ -1,5 +1,6 @@
 """chDB, the engine of ClickHouse, in this process."""
 
+from functools import cache
 from pathlib import Path
 
 import chdb
@@ -7,6 +8,7 @@ from chdb.session import Session
 
 from bench import checksum
 from bench.checksum import Answer
+from bench.contenders import CannotRead
 from bench.queries import Query
 
 
@@ -19,9 +21,7 @@ class ChDB:
     name = "chDB"
 
     def __init__(self, directory: Path) -> None:
-        self.session = Session()
-        # The other engine in this process does not compress what it hands over either.
-        self.session.query("SET output_format_arrow_compression_method = 'none'")
+        self.session = _session()
         self.table = f"icebergLocal('{directory}/')"
 
     def run(self, query: Query) -> int:
@@ -31,8 +31,20 @@ class ChDB:
 
     def answer(self) -> Answer:
         """What chDB finds in the table."""
-        rows, total = str(self.session.query(checksum.clickhouse(self.table), "TabSeparated")).split()
+        try:
+            rows, total = str(self.session.query(checksum.clickhouse(self.table), "TabSeparated")).split()
+        except RuntimeError as error:
+            raise CannotRead(str(error)) from error
         return Answer(int(rows), int(total))
+
+
+@cache
+def _session() -> Session:
+    """The only session: a process holds one ClickHouse, whatever the number of tables."""
+    session = Session()
+    # The other engine in this process does not compress what it hands over either.
+    session.query("SET output_format_arrow_compression_method = 'none'")
+    return session
 
 
 def version() -> str:

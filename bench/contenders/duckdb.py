@@ -7,6 +7,7 @@ import duckdb
 
 from bench import checksum
 from bench.checksum import Answer
+from bench.contenders import CannotRead
 from bench.queries import Query
 
 # In an order in which each finds those that it needs.
@@ -45,5 +46,8 @@ class DuckDB:
 
     def answer(self) -> Answer:
         """What DuckDB finds in the table."""
-        rows, total = self.connection.execute(checksum.duckdb(self.table)).fetchall()[0]
+        try:
+            rows, total = self.connection.execute(checksum.duckdb(self.table)).fetchall()[0]
+        except duckdb.Error as error:
+            raise CannotRead(str(error)) from error
         return Answer(rows, int(total))
