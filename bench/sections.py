@@ -3,9 +3,10 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bench.checksum import Answer
-from bench.contenders import CannotRead, postgres
+from bench.contenders import CannotRead, Witness, postgres
 from bench.contenders.chdb import ChDB
 from bench.contenders.duckdb import DuckDB
 from bench.contenders.postgres import PostgresTable
@@ -17,15 +18,14 @@ from bench.queries import DELETE_QUERIES, QUERIES, Query
 ICEBERG_READERS = ["iceberg_fdw", "duckdb", "chdb"]
 CONTENDERS = ["iceberg_fdw", "heap", "heap-parallel", "duckdb", "chdb"]
 
-Reader = PostgresTable | DuckDB | ChDB
-
 
 @dataclass(frozen=True)
 class Entry:
-    """A reader and what it must find in its table."""
+    """A reader and what it must find in its table; `results` has aggregates with the row that each must give."""
 
-    reader: Reader
+    reader: Witness
     answer: Answer
+    results: Sequence[tuple[Query, tuple[Any, ...]]] = ()
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Section:
     cannot: dict[str, str]
 
     @property
-    def readers(self) -> list[Reader]:
+    def readers(self) -> list[Witness]:
         """Those that can read the table."""
         return [entry.reader for entry in self.entries]
 
@@ -53,7 +53,7 @@ def without_deletes(names: Sequence[str], dsn: str, generated: Generated) -> Sec
     """Every contender on the table without deletes, which each must read."""
     if {"heap", "heap-parallel"} & set(names):
         load_heap_table(dsn, generated.metadata_file)
-    heaps: dict[str, Callable[[], Reader]] = {
+    heaps: dict[str, Callable[[], Witness]] = {
         "heap": lambda: postgres.heap(dsn),
         "heap-parallel": lambda: postgres.heap_parallel(dsn),
     }
@@ -74,23 +74,22 @@ def with_deletes(names: Sequence[str], dsn: str, plain: Generated, deleted: Dele
     first, *peers = [name for name in names if name in ICEBERG_READERS]
     if first == "iceberg_fdw":
         create_foreign_table(dsn, deleted.generated.table, deleted.generated.directory)
-    ours = Entry(iceberg_reader(first, dsn, deleted.generated), deleted.generated.answer)
+    # The checksum reads all columns; these read some, perhaps not those by which rows are deleted.
+    aggregates = [query for query in DELETE_QUERIES if query.aggregates]
+    left = [(query, result_without_deleted_rows(plain.metadata_file, query)) for query in aggregates]
+
+    def entry(name: str) -> Entry:
+        return Entry(iceberg_reader(name, dsn, deleted.generated), deleted.generated.answer, left)
+
+    ours = entry(first)
     same = Entry(iceberg_reader(first, dsn, plain), plain.answer)
     same.reader.name = "without deletes"
     say_checking(deleted.kind.title)
     require(ours)
     require(same)
-    if isinstance(ours.reader, PostgresTable):
-        # The checksum reads all columns; these read some, perhaps not those by which rows are deleted.
-        for query in DELETE_QUERIES:
-            if query.aggregates:
-                found, left = ours.reader.result(query), result_without_deleted_rows(plain.metadata_file, query)
-                if found != left:
-                    raise SystemExit(f"error: {query.title}: {ours.reader.name} finds {found}, left are {left}")
     entries = [ours, same]
     cannot: dict[str, str] = {}
-    for name in peers:
-        peer = Entry(iceberg_reader(name, dsn, deleted.generated), deleted.generated.answer)
+    for peer in map(entry, peers):
         if (reason := refusal(peer)) is None:
             entries.append(peer)
         else:
@@ -98,9 +97,9 @@ def with_deletes(names: Sequence[str], dsn: str, plain: Generated, deleted: Dele
     return Section(deleted.kind.key, f"With {deleted.title}", DELETE_QUERIES, entries, cannot)
 
 
-def iceberg_reader(name: str, dsn: str, generated: Generated) -> Reader:
+def iceberg_reader(name: str, dsn: str, generated: Generated) -> Witness:
     """The contender of this name, connected to this Iceberg table."""
-    make: dict[str, Callable[[], Reader]] = {
+    make: dict[str, Callable[[], Witness]] = {
         "iceberg_fdw": lambda: postgres.foreign_table(dsn, generated.table),
         "duckdb": lambda: DuckDB(generated.metadata_file),
         "chdb": lambda: ChDB(generated.directory),
@@ -112,11 +111,17 @@ def refusal(entry: Entry) -> str | None:
     """Why this reader has no place in the comparison: what it says, or how its rows are wrong."""
     try:
         found = entry.reader.answer()
+        results = [(query, entry.reader.result(query), expected) for query, expected in entry.results]
     except CannotRead as error:
         return " ".join(str(error).split())
     if found.rows != entry.answer.rows:
         return f"finds {found.rows:,} rows, not {entry.answer.rows:,}"
-    return None if found == entry.answer else "finds as many rows as there are, but others"
+    if found != entry.answer:
+        return "finds as many rows as there are, but others"
+    for query, result, expected in results:
+        if result != expected:
+            return f"finds {result}, not {expected}, as {query.title}"
+    return None
 
 
 def require(entry: Entry) -> None:

@@ -1,12 +1,16 @@
 """When a reader has no place in the comparison, and what is said then."""
 
 import unittest
-from typing import cast
+from decimal import Decimal
+from typing import Any
 
 from bench.checksum import Answer
 from bench.contenders import CannotRead
 from bench.deletes import DELETE_KINDS
-from bench.sections import Entry, Reader, Section, refusal, require
+from bench.queries import DELETE_QUERIES, Query
+from bench.sections import Entry, Section, refusal, require
+
+COUNT, SUM, _ = DELETE_QUERIES
 
 
 class Finds:
@@ -16,6 +20,12 @@ class Finds:
         self.name = name
         self.fixed = answer
 
+    def run(self, query: Query) -> int:
+        raise NotImplementedError
+
+    def result(self, query: Query) -> tuple[Any, ...]:
+        return (5,) if query is COUNT else (Decimal("1.50"),)
+
     def answer(self) -> Answer:
         if self.fixed is None:
             raise CannotRead("Not implemented:\n  deletion vectors")
@@ -23,7 +33,7 @@ class Finds:
 
 
 def entry(answer: Answer | None, name: str = "peer") -> Entry:
-    return Entry(cast(Reader, Finds(name, answer)), Answer(5, 99))
+    return Entry(Finds(name, answer), Answer(5, 99))
 
 
 class Refusals(unittest.TestCase):
@@ -40,12 +50,19 @@ class Refusals(unittest.TestCase):
     def test_other_rows(self) -> None:
         self.assertEqual(refusal(entry(Answer(5, 98))), "finds as many rows as there are, but others")
 
+    def test_aggregates_must_be_right_too(self) -> None:
+        peer = Finds("peer", Answer(5, 99))
+        right = [(COUNT, (5,)), (SUM, (Decimal("1.5"),))]
+        self.assertIsNone(refusal(Entry(peer, Answer(5, 99), right)))
+        wrong = [(COUNT, (4,)), (SUM, (Decimal("1.5"),))]
+        self.assertEqual(refusal(Entry(peer, Answer(5, 99), wrong)), "finds (5,), not (4,), as count of 1 column")
+
     def test_who_must_read_ends_the_program(self) -> None:
         with self.assertRaisesRegex(SystemExit, "error: ours: finds 6 rows, not 5"):
             require(entry(Answer(6, 99), "ours"))
 
     def test_each_reader_has_the_rows_of_its_table(self) -> None:
-        section = Section("k", "t", [], [entry(None, "a"), Entry(cast(Reader, Finds("b", None)), Answer(6, 1))], {})
+        section = Section("k", "t", [], [entry(None, "a"), Entry(Finds("b", None), Answer(6, 1))], {})
         self.assertEqual(section.table_rows, {"a": 5, "b": 6})
 
 
