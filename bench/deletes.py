@@ -19,6 +19,9 @@ from bench.contenders import duckdb
 from bench.generate import NAMESPACE, TABLE, Generated
 from bench.queries import Query
 
+# The version of Iceberg Java that writes the deletes.
+ICEBERG_JAVA = "1.10.2"
+
 # Order keys are spread over all months, hence over all partitions and data files.
 DELETED = "l_orderkey % 100 = 7"
 

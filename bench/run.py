@@ -18,7 +18,7 @@ import psycopg
 from bench import sections
 from bench.contenders import chdb
 from bench.contenders.postgres import PostgresTable
-from bench.deletes import DELETE_KINDS, DELETED, generate_with_deletes
+from bench.deletes import DELETE_KINDS, DELETED, ICEBERG_JAVA, generate_with_deletes
 from bench.generate import TABLE, Generated, generate
 from bench.load import create_foreign_table, create_server
 from bench.measure import Measurement, measure
@@ -74,7 +74,7 @@ def facts(given: Arguments, generated: Generated) -> dict[str, str]:
         "all data in memory (warm cache)",
         "table": f"TPC-H lineitem, scale factor {given.scale_factor}: {generated.answer.rows:,} rows, 16 columns, "
         f"partitioned by month, written by PyIceberg {version('pyiceberg')} with its defaults",
-        "deletes": f"the same data files, the rows with {DELETED} deleted by Iceberg Java 1.10.2",
+        "deletes": f"the same data files, the rows with {DELETED} deleted by Iceberg Java {ICEBERG_JAVA}",
         "Postgres": f"{shown['server_version']}, shared_buffers {shown['shared_buffers']}, jit {shown['jit']}, "
         f"max_parallel_workers_per_gather {shown['max_parallel_workers_per_gather']} where parallel",
         "DuckDB": version("duckdb"),
@@ -129,6 +129,11 @@ def set_up(given: Arguments, plain: Generated) -> list[Callable[[], Section]]:
     return steps
 
 
+def say_measuring(section: Section, title: str) -> None:
+    """Tells what is being measured."""
+    print(f"Measuring {section.key}: {title}", file=sys.stderr)
+
+
 def main() -> None:
     """Runs the benchmark and prints the report."""
     given = arguments()
@@ -139,13 +144,12 @@ def main() -> None:
     measured: list[tuple[Section, list[Measurement]]] = []
     for step in set_up(given, plain):
         section = step()
-        print(f"Measuring: {section.title}", file=sys.stderr)
         measurements = measure(
             section.queries,
             section.readers,
             section.table_rows,
             given.runs,
-            announce=lambda title: print(f"Measuring: {title}", file=sys.stderr),
+            announce=partial(say_measuring, section),
         )
         measured.append((section, measurements))
     conditions = facts(given, plain)

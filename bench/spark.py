@@ -13,11 +13,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from bench.deletes import DELETE_KINDS, DELETED, EQUALITY_COLUMNS, DeleteKind
+from bench.deletes import DELETE_KINDS, DELETED, EQUALITY_COLUMNS, ICEBERG_JAVA, DeleteKind
 from bench.generate import NAMESPACE
 from bench.lineitem import PARTITION_COLUMN
 
-ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.2"
+PACKAGE = f"org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:{ICEBERG_JAVA}"
 
 PROPERTIES = {
     "write.delete.mode": "merge-on-read",
@@ -55,7 +55,7 @@ def arguments() -> Arguments:
 def session(given: Arguments) -> SparkSession:
     """Spark with Iceberg, and two Hadoop catalogs: `lake` is the warehouse, `scratch` is thrown away."""
     settings = {
-        "spark.jars.packages": ICEBERG,
+        "spark.jars.packages": PACKAGE,
         "spark.jars.ivy": str(given.ivy),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
