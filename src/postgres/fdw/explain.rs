@@ -27,10 +27,12 @@ pub unsafe extern "C-unwind" fn explain_foreign_scan(
     let Some(state) = state else { return };
     let output = Output(explain);
     output.text("Iceberg Table", state.relation.location());
-    match state.relation.snapshot() {
-        Some(snapshot) => output.text("Snapshot", &snapshot.snapshot_id.to_string()),
-        None => output.text("Snapshot", "none"),
-    }
+    let id = match state.relation.snapshot() {
+        Some(snapshot) => snapshot.snapshot_id.to_string(),
+        None => "none".to_owned(),
+    };
+    let chosen_by = &state.relation.selection().chosen_by;
+    output.text("Snapshot", &format!("{id} ({chosen_by})"));
     output.number("Manifests Total", state.plan.manifests_total as u64);
     output.number("Manifests Skipped", state.plan.manifests_skipped as u64);
     output.number("Data Files Total", state.plan.tasks.len() as u64);

@@ -8,4 +8,5 @@ pub mod import;
 pub mod plan;
 pub mod relation;
 pub mod scan;
+pub mod selection;
 pub mod width;

@@ -35,7 +35,7 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
     unsafe {
         let attribute_numbers = needed_attributes(relation, relation_oid);
         let role = effective_role(planned_role(root, relation));
-        let opened = ForeignRelation::open(relation_oid, role, &attribute_numbers);
+        let opened = ForeignRelation::open(relation_oid, role, &attribute_numbers, None);
         let plan = opened.plan_files();
         let total_rows = plan
             .remaining_records()

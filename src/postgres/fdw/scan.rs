@@ -55,7 +55,7 @@ pub unsafe extern "C-unwind" fn begin_foreign_scan(node: *mut ForeignScanState, 
             .map(|number| number as i16)
             .collect();
         let role = effective_role(executed_role(scan, estate));
-        let relation = ForeignRelation::open(relation_oid, role, &attributes);
+        let relation = ForeignRelation::open(relation_oid, role, &attributes, None);
         let plan = relation.plan_files();
         let context = (*estate).es_query_cxt;
         let columns: Vec<OutputColumn> = relation
