@@ -216,3 +216,269 @@ fn settings_go_before_options_and_exclude_each_other() {
         );
     }
 }
+
+/// A database with the foreign table `orders` and an ordinary table of three tags.
+fn with_orders(database: &Database) -> Client {
+    let mut client = database.with_server();
+    attach_orders(&mut client, "orders", "").expect("the table can be attached");
+    client
+        .batch_execute(
+            "CREATE TABLE tags (tag text); INSERT INTO tags VALUES ('2025-q1'), ('2025-q2'), ('2025-q4')",
+        )
+        .expect("a table can be made");
+    client
+}
+
+fn lines(client: &mut Client, query: &str) -> Vec<String> {
+    text_rows(client, query)
+        .unwrap_or_else(|error| panic!("{query}: {error}"))
+        .into_iter()
+        .map(|row| {
+            let values: Vec<String> = row
+                .into_iter()
+                .map(|value| value.unwrap_or_else(|| "NULL".into()))
+                .collect();
+            values.join(" ")
+        })
+        .collect()
+}
+
+#[test]
+fn quals_select_for_each_scan_alone() {
+    let database = Database::new();
+    let mut client = with_orders(&database);
+    for (query, expected) in [
+        (
+            "SELECT count(*) FROM orders WHERE iceberg.at_ref(tableoid, '2025-q1')",
+            "5032",
+        ),
+        (
+            "SELECT count(*) FROM orders o WHERE o.id > 0 AND iceberg.at_snapshot(o.tableoid, 5275607771289023108)",
+            "5032",
+        ),
+        (
+            "SELECT count(*) || ' ' || count(coupon) FROM orders WHERE iceberg.at_timestamp(tableoid, '2025-07-01 13:00+00')",
+            "9855 0",
+        ),
+        (
+            "SELECT count(*) FROM orders WHERE iceberg.at_timestamp(tableoid, timestamptz '2025-07-02 06:00+00' - interval '1 day')",
+            "9855",
+        ),
+        (
+            "SELECT count(*) FROM orders a JOIN orders b USING (id) WHERE iceberg.at_ref(a.tableoid, '2025-q1') AND iceberg.at_ref(b.tableoid, '2025-q3')",
+            "5032",
+        ),
+        (
+            "SELECT count(*) FROM (SELECT id FROM orders WHERE iceberg.at_ref(tableoid, '2025-q2') EXCEPT SELECT id FROM orders WHERE iceberg.at_ref(tableoid, '2025-q1')) more",
+            "4823",
+        ),
+        // December was written anew: only its open orders changed.
+        (
+            "SELECT string_agg(DISTINCT a.status, ',') FROM orders a JOIN orders b USING (id) WHERE a.status <> b.status AND iceberg.at_ref(a.tableoid, '2025-q4')",
+            "open",
+        ),
+        (
+            "SELECT count(*) FROM orders WHERE iceberg.at_ref(tableoid, (SELECT min(tag) FROM tags))",
+            "5032",
+        ),
+        (
+            "WITH old AS (SELECT * FROM orders WHERE iceberg.at_ref(tableoid, '2025-q1')) SELECT count(*) FROM old t LEFT JOIN orders o ON o.id = t.id",
+            "5032",
+        ),
+        (
+            "SELECT count(DISTINCT tableoid) || ' ' || min(tableoid::regclass::text) FROM orders WHERE iceberg.at_ref(tableoid, '2025-q1')",
+            "1 orders",
+        ),
+    ] {
+        assert_eq!(lines(&mut client, query), [expected], "{query}");
+    }
+    client
+        .batch_execute(
+            "CREATE VIEW second AS SELECT * FROM orders WHERE iceberg.at_ref(tableoid, '2025-q2')",
+        )
+        .expect("a view can be made");
+    assert_eq!(lines(&mut client, "SELECT count(*) FROM second"), ["9855"]);
+    // A qual goes before a setting, which goes before an option.
+    client
+        .batch_execute("SET iceberg_fdw.ref = '2025-q3'")
+        .expect("the setting can be set");
+    assert_eq!(
+        lines(
+            &mut client,
+            "SELECT count(*) FROM second UNION ALL SELECT count(*) FROM orders"
+        ),
+        ["9855", "14912"]
+    );
+}
+
+#[test]
+fn values_of_other_tables_select_for_each_of_their_rows() {
+    let database = Database::new();
+    let mut client = with_orders(&database);
+    let every_tag = ["2025-q1 5032", "2025-q2 9855", "2025-q4 20000"];
+    for query in [
+        "SELECT tag, n FROM tags, LATERAL (SELECT count(*) n FROM orders o WHERE iceberg.at_ref(o.tableoid, tag)) x ORDER BY 1",
+        "SELECT tag, count(*) FROM tags JOIN orders o ON iceberg.at_ref(o.tableoid, tag) GROUP BY 1 ORDER BY 1",
+        "SELECT tag, count(*) FROM orders o, tags WHERE iceberg.at_ref(o.tableoid, tag) GROUP BY 1 ORDER BY 1",
+        "SELECT tag, count(o.id) FROM tags LEFT JOIN orders o ON iceberg.at_ref(o.tableoid, tag) GROUP BY 1 ORDER BY 1",
+        "SELECT tag, (SELECT count(*) FROM orders o WHERE iceberg.at_ref(o.tableoid, tag)) FROM tags ORDER BY 1",
+        // Other joins may be made before the one that brings the value.
+        "SELECT tag, count(*) FROM tags JOIN orders o ON iceberg.at_ref(o.tableoid, tag) JOIN orders now ON now.id = o.id GROUP BY 1 ORDER BY 1",
+        "SELECT tag, count(*) FROM tags JOIN orders o ON iceberg.at_ref(o.tableoid, tag) JOIN orders p ON iceberg.at_ref(p.tableoid, tag) AND p.id = o.id GROUP BY 1 ORDER BY 1",
+    ] {
+        assert_eq!(lines(&mut client, query), every_tag, "{query}");
+    }
+    assert_eq!(
+        lines(
+            &mut client,
+            "SELECT tag FROM tags WHERE EXISTS (SELECT FROM orders o WHERE iceberg.at_ref(o.tableoid, tag) AND o.id = 12000)"
+        ),
+        ["2025-q4"]
+    );
+    // Values that repeat, and that go back.
+    assert_eq!(
+        lines(
+            &mut client,
+            "SELECT (SELECT count(*) FROM orders o WHERE iceberg.at_ref(o.tableoid, '2025-q' || q)) FROM unnest('{1,1,4,1}'::int[]) WITH ORDINALITY u(q, at) ORDER BY at"
+        ),
+        ["5032", "5032", "20000", "5032"]
+    );
+}
+
+#[test]
+fn a_generic_plan_is_executed_with_many_snapshots() {
+    let database = Database::new();
+    let mut client = with_orders(&database);
+    for mode in ["force_generic_plan", "force_custom_plan"] {
+        client
+            .batch_execute(&format!("SET plan_cache_mode = {mode}"))
+            .expect("the setting can be set");
+        let by_id = client
+            .prepare("SELECT count(*) FROM orders WHERE iceberg.at_snapshot(tableoid, $1)")
+            .expect("a statement can be prepared");
+        for (id, count) in [
+            (FIRST, 5_032),
+            (THIRD, 14_912),
+            (SECOND, 9_855),
+            (FIRST, 5_032),
+        ] {
+            let row = client
+                .query_one(&by_id, &[&id])
+                .expect("the statement runs");
+            assert_eq!(row.get::<_, i64>(0), count, "{mode}");
+        }
+        expect(
+            client.query_one(&by_id, &[&7_i64]),
+            &[BAD_VALUE],
+            &["no snapshot 7"],
+        );
+        expect(
+            client.query_one(&by_id, &[&None::<i64>]),
+            &["22004"],
+            &["iceberg.at_snapshot", "null"],
+        );
+    }
+    client
+        .batch_execute(
+            "PREPARE by_ref(text) AS SELECT id FROM orders WHERE iceberg.at_ref(tableoid, $1)",
+        )
+        .expect("a statement can be prepared");
+    assert_eq!(
+        snapshot_line(&mut client, "EXECUTE by_ref('2025-q2')"),
+        format!("Snapshot: {SECOND} (qual iceberg.at_ref \"2025-q2\")")
+    );
+}
+
+#[test]
+fn a_selector_anywhere_else_says_where_it_may_stand() {
+    let database = Database::new();
+    let mut client = with_orders(&database);
+    for (query, state, says) in [
+        (
+            "SELECT count(*) FROM orders WHERE iceberg.at_ref(tableoid, '2025-q1') OR id = 1",
+            "0A000",
+            "joined to others by AND only",
+        ),
+        (
+            "SELECT count(*) FROM orders WHERE NOT iceberg.at_ref(tableoid, '2025-q1')",
+            "0A000",
+            "joined to others by AND only",
+        ),
+        (
+            "SELECT iceberg.at_ref(tableoid, '2025-q1') FROM orders",
+            "0A000",
+            "condition of its own",
+        ),
+        (
+            "SELECT count(*) FROM tags WHERE iceberg.at_ref(tableoid, '2025-q1')",
+            "0A000",
+            "foreign table of iceberg_fdw",
+        ),
+        (
+            "SELECT count(*) FROM orders WHERE iceberg.at_ref('orders'::regclass, '2025-q1')",
+            "0A000",
+            "t.tableoid",
+        ),
+        (
+            "SELECT count(*) FROM tags LEFT JOIN orders o ON true WHERE iceberg.at_ref(o.tableoid, '2025-q1')",
+            "0A000",
+            "join's ON",
+        ),
+        (
+            "SELECT count(*) FROM orders WHERE iceberg.at_snapshot(tableoid, id)",
+            "0A000",
+            "rows of the table itself",
+        ),
+        (
+            "SELECT count(*) FROM orders WHERE iceberg.at_snapshot(tableoid, (random() * 5)::bigint)",
+            "0A000",
+            "volatile",
+        ),
+        (
+            "SELECT count(*) FROM orders WHERE iceberg.at_ref(tableoid, NULL)",
+            "22004",
+            "null",
+        ),
+        (
+            "SELECT count(*) FROM orders WHERE iceberg.at_ref(tableoid, 'main') AND iceberg.at_snapshot(tableoid, 1)",
+            CONFLICT,
+            "twice",
+        ),
+        (
+            "SELECT count(*) FROM orders WHERE iceberg.at_ref(tableoid, 'nobody')",
+            BAD_VALUE,
+            "tag \"2025-q1\"",
+        ),
+        (
+            "SELECT count(*) FROM orders WHERE iceberg.at_timestamp(tableoid, '2025-01-01 00:00+00')",
+            BAD_VALUE,
+            "1743487200000 ms",
+        ),
+    ] {
+        expect(client.batch_execute(query), &[state], &[says]);
+    }
+}
+
+#[test]
+fn estimates_follow_the_selected_snapshot() {
+    let database = Database::new();
+    let mut client = with_orders(&database);
+    for (qual, rows) in [
+        ("true", 20_000),
+        ("iceberg.at_ref(tableoid, '2025-q1')", 5_032),
+        (
+            "iceberg.at_timestamp(tableoid, '2025-07-01 13:00+00')",
+            9_855,
+        ),
+    ] {
+        let plan = lines(
+            &mut client,
+            &format!("EXPLAIN SELECT * FROM orders WHERE {qual}"),
+        );
+        assert!(plan[0].contains(&format!(" rows={rows} ")), "{}", plan[0]);
+        assert!(
+            !plan.iter().any(|line| line.contains("Filter:")),
+            "{plan:?}"
+        );
+    }
+}

@@ -9,4 +9,5 @@ pub mod plan;
 pub mod relation;
 pub mod scan;
 pub mod selection;
+pub mod selector_qual;
 pub mod width;
