@@ -55,7 +55,9 @@ pub use partition_tuple::Partition;
 pub use puffin::{PuffinBlob, PuffinFooter};
 pub use schema::Schema;
 pub use snapshot::{Snapshot, SnapshotManifests, SnapshotReference};
-pub use snapshot_selection::{FieldReference, FoundField, SelectedSnapshot, SnapshotSelector};
+pub use snapshot_selection::{
+    FieldReference, FoundField, SelectedSnapshot, SnapshotSelector, time_text,
+};
 pub use sort_order::SortOrder;
 pub use table_metadata::TableMetadata;
 pub use table_metadata_json::MAX_FORMAT_VERSION;

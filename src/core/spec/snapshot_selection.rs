@@ -111,13 +111,13 @@ impl TableMetadata {
         let Some(entry) = self.snapshot_as_of(timestamp_ms) else {
             let refused = self.refused(format!(
                 "had no snapshot at {timestamp_ms} ms ({})",
-                time(timestamp_ms)
+                time_text(timestamp_ms)
             ));
             return Err(match self.snapshot_log.first() {
                 Some(first) => refused.with_detail(format!(
                     "The earliest time it can be read at is {} ms ({}).",
                     first.timestamp_ms,
-                    time(first.timestamp_ms)
+                    time_text(first.timestamp_ms)
                 )),
                 None => refused.with_detail("Its snapshot log is empty."),
             });
@@ -126,7 +126,7 @@ impl TableMetadata {
             self.refused(format!(
                 "no longer has snapshot {}, which was current at {timestamp_ms} ms ({})",
                 entry.snapshot_id,
-                time(timestamp_ms)
+                time_text(timestamp_ms)
             ))
             .with_detail(self.list_snapshots())
         })?;
@@ -188,10 +188,13 @@ impl TableMetadata {
     }
 
     fn list_snapshots(&self) -> String {
-        let newest_first =
-            self.snapshots.iter().rev().map(|snapshot| {
-                format!("{} ({})", snapshot.snapshot_id, time(snapshot.timestamp_ms))
-            });
+        let newest_first = self.snapshots.iter().rev().map(|snapshot| {
+            format!(
+                "{} ({})",
+                snapshot.snapshot_id,
+                time_text(snapshot.timestamp_ms)
+            )
+        });
         listed(
             "It has no snapshots.",
             "Its snapshots are, newest first",
@@ -226,8 +229,8 @@ fn listed(none: &str, start: &str, count: usize, names: impl Iterator<Item = Str
     }
 }
 
-/// A time for a person: ISO 8601 in UTC.
-fn time(timestamp_ms: i64) -> String {
+/// A time in milliseconds since 1970-01-01 UTC for a person: ISO 8601 in UTC.
+pub fn time_text(timestamp_ms: i64) -> String {
     format!("{}Z", iso_timestamp(timestamp_ms, 3))
 }
 

@@ -86,6 +86,16 @@ impl ForeignRelation {
         self.selected.snapshot.as_ref()
     }
 
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Snapshot and schema of the state.
+    pub fn selected(&self) -> &SelectedSnapshot {
+        &self.selected
+    }
+
     /// The state that was asked for, and where.
     pub fn selection(&self) -> &Selection {
         &self.selection

@@ -29,10 +29,15 @@ impl Selection {
                     selector: selector.clone(),
                 })
             })
-            .unwrap_or_else(|| Self {
-                selector: SnapshotSelector::Current,
-                chosen_by: "current".to_owned(),
-            })
+            .unwrap_or_else(Self::current)
+    }
+
+    /// The current state.
+    pub fn current() -> Self {
+        Self {
+            selector: SnapshotSelector::Current,
+            chosen_by: "current".to_owned(),
+        }
     }
 }
 

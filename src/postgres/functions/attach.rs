@@ -177,7 +177,7 @@ impl Target {
 }
 
 /// The text of an argument; raises an error if it is not valid in UTF-8.
-fn text(argument: Option<AnyElement>) -> Option<String> {
+pub fn text(argument: Option<AnyElement>) -> Option<String> {
     let argument = argument?;
     // SAFETY: the function's declaration makes the datum a text; the copy ends with a zero byte.
     let copy = unsafe { CStr::from_ptr(pg_sys::text_to_cstring(argument.datum().cast_mut_ptr())) };

@@ -3,6 +3,7 @@
 use pgrx::prelude::*;
 
 pub mod attach;
+pub mod inspect;
 pub mod selectors;
 
 // Every function works with the rights of its caller, so everybody may find them.
