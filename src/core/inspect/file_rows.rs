@@ -36,6 +36,7 @@ impl<'a> ColumnNames<'a> {
         self.newest_first
             .iter()
             .find_map(|schema| schema.field_path_name(field_id))
+            .or_else(|| delete_file_column(field_id).map(|(name, _)| name.to_owned()))
             .unwrap_or_else(|| field_id.to_string())
     }
 
@@ -44,7 +45,18 @@ impl<'a> ColumnNames<'a> {
             .newest_first
             .iter()
             .find_map(|schema| schema.field_by_id(field_id));
-        value_of(field.map(|field| &field.field_type), bytes)
+        let reserved = delete_file_column(field_id).map(|(_, field_type)| field_type);
+        let field_type = field.map(|field| &field.field_type).or(reserved.as_ref());
+        value_of(field_type, bytes)
+    }
+}
+
+/// Name and type of a column that every position delete file has (spec: "Reserved Field IDs").
+fn delete_file_column(field_id: i32) -> Option<(&'static str, Type)> {
+    match field_id {
+        2_147_483_546 => Some(("file_path", Type::Primitive(PrimitiveType::String))),
+        2_147_483_545 => Some(("pos", Type::Primitive(PrimitiveType::Long))),
+        _ => None,
     }
 }
 
