@@ -482,3 +482,147 @@ fn estimates_follow_the_selected_snapshot() {
         );
     }
 }
+
+/// A table of three columns over one of the scenarios' tables, to be read with quals.
+fn scenario(database: &Database, name: &str) -> Client {
+    let mut client = database.with_server();
+    client
+        .batch_execute(&foreign_table(
+            "example",
+            "order_number int, product_code text, price float8",
+            fixtures().join("time_travel").join(name),
+            &[("allow_moved_paths", "true")],
+        ))
+        .expect("the table can be declared");
+    client
+}
+
+/// Attaches a state of a scenario's table and gives its columns and its rows.
+fn state(client: &mut Client, name: &str, time: &str) -> (Vec<String>, Vec<String>) {
+    let more = format!("allow_moved_paths => true, at_timestamp => '{time}'");
+    client
+        .batch_execute("DROP FOREIGN TABLE IF EXISTS state")
+        .expect("a table can be dropped");
+    client
+        .batch_execute(&attach(
+            "state",
+            fixtures().join("time_travel").join(name),
+            &more,
+        ))
+        .expect("the state can be attached");
+    (
+        columns(client, "state"),
+        lines(client, "SELECT * FROM state ORDER BY order_number"),
+    )
+}
+
+const TWO: &[&str] = &["order_number", "product_code"];
+const THREE: &[&str] = &["order_number", "product_code", "price"];
+
+/// A change of the schema makes no snapshot: the old state shows two columns before and after it.
+#[test]
+fn scenario_1_a_schema_changes_without_a_snapshot() {
+    let database = Database::new();
+    let mut client = scenario(&database, "column_between");
+    for (time, expected_columns, rows) in [
+        ("2026-01-01 10:02+00", TWO, vec!["1 Mars"]),
+        ("2026-01-01 10:04+00", TWO, vec!["1 Mars"]),
+        (
+            "2026-01-01 10:06+00",
+            THREE,
+            vec!["1 Mars NULL", "2 Venus 100"],
+        ),
+    ] {
+        let (columns, read) = state(&mut client, "column_between", time);
+        assert_eq!(columns, expected_columns, "{time}");
+        assert_eq!(read, rows, "{time}");
+        // Over a table with all three columns, the one that did not exist is null.
+        let by_qual = lines(
+            &mut client,
+            &format!(
+                "SELECT * FROM example WHERE iceberg.at_timestamp(tableoid, '{time}') ORDER BY 1"
+            ),
+        );
+        let with_null: Vec<String> = rows
+            .iter()
+            .map(|row| match expected_columns.len() {
+                2 => format!("{row} NULL"),
+                _ => (*row).to_owned(),
+            })
+            .collect();
+        assert_eq!(by_qual, with_null, "{time}");
+    }
+}
+
+/// The state of now, asked for by time, has the snapshot's schema; the current table has the current one.
+#[test]
+fn scenario_2_the_current_schema_is_not_that_of_the_current_snapshot() {
+    let database = Database::new();
+    let mut client = scenario(&database, "column_after");
+    let (now, rows) = state(&mut client, "column_after", "2026-01-01 10:04+00");
+    assert_eq!(now, TWO);
+    assert_eq!(rows, ["2 Venus"]);
+    client
+        .batch_execute(&attach(
+            "current",
+            fixtures().join("time_travel/column_after"),
+            "allow_moved_paths => true",
+        ))
+        .expect("the table can be attached");
+    assert_eq!(columns(&mut client, "current"), THREE);
+    assert_eq!(
+        lines(&mut client, "SELECT * FROM current"),
+        ["2 Venus NULL"]
+    );
+    // A branch is read in the current schema too.
+    client
+        .batch_execute(&attach(
+            "branch",
+            fixtures().join("time_travel/column_after"),
+            "allow_moved_paths => true, at_ref => 'main'",
+        ))
+        .expect("the branch can be attached");
+    assert_eq!(columns(&mut client, "branch"), THREE);
+}
+
+/// Before any rows were written there is nothing to travel to.
+#[test]
+fn scenario_3_a_time_before_any_data_is_an_error() {
+    let database = Database::new();
+    let mut client = scenario(&database, "no_rows");
+    let by_time =
+        "SELECT count(*) FROM example WHERE iceberg.at_timestamp(tableoid, '2026-01-01 10:04+00')";
+    expect(
+        client.batch_execute(by_time),
+        &[BAD_VALUE],
+        &["had no snapshot", "log is empty"],
+    );
+    let more = "allow_moved_paths => true, at_timestamp => '2026-01-01 10:04+00'";
+    let location = fixtures().join("time_travel/no_rows");
+    expect(
+        client.batch_execute(&attach("state", &location, more)),
+        &[BAD_VALUE],
+        &["had no snapshot"],
+    );
+    assert_eq!(
+        lines(
+            &mut client,
+            "SELECT order_number, product_code FROM example"
+        ),
+        Vec::<String>::new()
+    );
+    // A table that has rows says from when on.
+    let mut client = database.connect();
+    client
+        .batch_execute(&format!(
+            "ALTER FOREIGN TABLE example OPTIONS (SET location {})",
+            iceberg_fdw_tests::database::quoted_path(fixtures().join("time_travel/column_between"))
+        ))
+        .expect("an option can be set");
+    let early = by_time.replace("10:04", "10:00");
+    expect(
+        client.batch_execute(&early),
+        &[BAD_VALUE],
+        &["2026-01-01T10:01:00.000Z"],
+    );
+}
