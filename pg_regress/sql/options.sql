@@ -70,10 +70,13 @@ ALTER FOREIGN TABLE options_t OPTIONS (SET table_name 'a/b');
 ALTER FOREIGN TABLE options_t OPTIONS (SET metadata_file_path '../v1.metadata.json');
 ALTER FOREIGN TABLE options_t OPTIONS (SET metadata_table_uuid '9c12d441');
 ALTER FOREIGN TABLE options_t OPTIONS (SET allow_moved_paths '2');
--- Time travel is known, but not supported yet.
-ALTER FOREIGN TABLE options_t OPTIONS (ADD snapshot_id '1');
+-- One snapshot is chosen, in one way.
+ALTER FOREIGN TABLE options_t OPTIONS (ADD snapshot_id '-1');
 ALTER FOREIGN TABLE options_t OPTIONS (ADD timestamp_ms '1');
+ALTER FOREIGN TABLE options_t OPTIONS (DROP snapshot_id, ADD timestamp_ms '1');
 ALTER FOREIGN TABLE options_t OPTIONS (ADD ref 'main');
+ALTER FOREIGN TABLE options_t OPTIONS (SET timestamp_ms '2025-01-01');
+ALTER FOREIGN TABLE options_t OPTIONS (DROP timestamp_ms, ADD ref 'main');
 SELECT ftoptions FROM pg_foreign_table WHERE ftrelid = 'options_t'::regclass;
 
 -- Columns.

@@ -1,12 +1,13 @@
-//! Every table of the corpus of reference-written tables, all rows of its current snapshot against `expected.json`.
+//! Every table of the corpus of reference-written tables, all rows of its current snapshot and of every earlier one
+//! against `expected.json`.
 //! A table that needs what is not there yet must be refused with an error that names it; the list of those can only shrink.
 
 use std::path::{Path, PathBuf};
 
 use iceberg_fdw_tests::compare::{Mismatch, compare_table};
-use iceberg_fdw_tests::database::{Database, attach, foreign_table, text_rows};
+use iceberg_fdw_tests::database::{Database, attach, foreign_table, quoted, text_rows};
 use iceberg_fdw_tests::environment;
-use iceberg_fdw_tests::expected::Expected;
+use iceberg_fdw_tests::expected::{Expected, History};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// Tables that only this product's present features are needed for.
@@ -146,23 +147,111 @@ fn check(table: &str, corpus: &Path, location: &Path, more: &str) -> Result<(), 
             refused.feature
         )
         .into()),
-        Err(mismatch @ Mismatch::Server(_)) => {
-            let text = mismatch.to_string();
-            let says = text.starts_with(&format!("{}:", refused.state))
-                && text
-                    .to_lowercase()
-                    .contains(&refused.feature.to_lowercase());
-            if says {
-                Ok(())
-            } else {
-                Err(format!(
-                    "expected {} naming {:?}, got {text}",
-                    refused.state, refused.feature
-                )
-                .into())
+        Err(mismatch @ Mismatch::Server(_)) => check_refusal(refused, &mismatch),
+    }
+}
+
+/// Whether an error is the expected one.
+fn check_refusal(refused: &Refused, mismatch: &Mismatch) -> Result<(), Failed> {
+    let text = mismatch.to_string();
+    let says = text.starts_with(&format!("{}:", refused.state))
+        && text
+            .to_lowercase()
+            .contains(&refused.feature.to_lowercase());
+    if says {
+        Ok(())
+    } else {
+        Err(format!(
+            "expected {} naming {:?}, got {text}",
+            refused.state, refused.feature
+        )
+        .into())
+    }
+}
+
+/// Attaches one state of a table and compares it.
+fn compare_state(
+    client: &mut postgres::Client,
+    location: &Path,
+    selector: &str,
+    expected: &Expected,
+) -> Result<(), Mismatch> {
+    let more = format!("allow_moved_paths => true, {selector}");
+    client.batch_execute("DROP FOREIGN TABLE IF EXISTS tested")?;
+    client.batch_execute(&attach("tested", location, &more))?;
+    compare_table(client, "tested", expected)
+}
+
+/// Every snapshot by its id, everything that was ever current by its time, and every branch and tag by its name. A snapshot of
+/// a table that is refused as a whole may be read nevertheless, or must be refused for the same reason.
+fn check_history(table: &str, location: &Path) -> Result<(), Failed> {
+    let history = History::read(location);
+    let database = Database::new();
+    let mut client = database.with_server();
+    let refused = EXPECTED_FAILURES
+        .iter()
+        .find(|refused| refused.table == table);
+    let mut states = Vec::new();
+    for snapshot in &history.snapshots {
+        match &snapshot.content {
+            Ok(expected) => states.push((format!("at_snapshot => {}", snapshot.id), expected)),
+            Err(error) => {
+                return Err(format!("snapshot {} is not readable: {error}", snapshot.id).into());
             }
         }
     }
+    for (timestamp_ms, id) in &history.log {
+        // An expired snapshot is not read, and one at the very time of a later one was never seen.
+        let last = history.log.iter().rfind(|(other, _)| other == timestamp_ms);
+        if let (Some(expected), true) = (history.snapshot(*id), last == Some(&(*timestamp_ms, *id)))
+        {
+            states.push((
+                format!("at_timestamp => to_timestamp({timestamp_ms} / 1000.0)"),
+                expected,
+            ));
+        }
+    }
+    for (selector, expected) in states {
+        let outcome = compare_state(&mut client, location, &selector, expected);
+        let outcome = match (outcome, refused) {
+            (Err(mismatch @ Mismatch::Server(_)), Some(refused)) => {
+                check_refusal(refused, &mismatch)
+            }
+            (outcome, _) => outcome.map_err(|mismatch| mismatch.to_string().into()),
+        };
+        outcome.map_err(|failed| {
+            Failed::from(format!(
+                "{selector}: {}",
+                failed.message().unwrap_or_default()
+            ))
+        })?;
+    }
+    if refused.is_some() {
+        return Ok(());
+    }
+    for reference in &history.references {
+        let Some(expected) = history.snapshot(reference.snapshot) else {
+            return Err(format!("\"{}\" is no readable snapshot", reference.name).into());
+        };
+        let more = format!(
+            "allow_moved_paths => true, at_ref => {}",
+            quoted(&reference.name)
+        );
+        let count = client
+            .batch_execute("DROP FOREIGN TABLE IF EXISTS tested")
+            .and_then(|()| client.batch_execute(&attach("tested", location, &more)))
+            .and_then(|()| client.query_one("SELECT count(*) FROM tested", &[]))
+            .map_err(|error| Mismatch::from(error).to_string())?
+            .get::<_, i64>(0);
+        if count != expected.count as i64 {
+            return Err(format!(
+                "at_ref \"{}\": {count} rows, expected {}",
+                reference.name, expected.count
+            )
+            .into());
+        }
+    }
+    Ok(())
 }
 
 /// Spark changed rows 2 and 4, deleted row 3 and added row 6, each time writing files anew: ids and numbers stay with
@@ -274,6 +363,12 @@ fn main() {
                     "allow_moved_paths => true",
                 )
             },
+        ));
+        let every_snapshot = table.clone();
+        trials.push(trial(
+            format!("snapshots/{table}"),
+            corpus.clone(),
+            move |corpus| check_history(&every_snapshot, &corpus.join(&every_snapshot)),
         ));
         trials.push(trial(
             format!("in_place/{table}"),

@@ -77,7 +77,8 @@ pub async fn plan_files(
     Ok(plan)
 }
 
-async fn list_manifests(
+/// The manifests of a snapshot.
+pub(crate) async fn list_manifests(
     files: &SharedFileReader,
     snapshot: &Snapshot,
 ) -> Result<Vec<ManifestFile>> {

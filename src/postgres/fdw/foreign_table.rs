@@ -4,13 +4,11 @@
 use std::collections::HashSet;
 use std::ffi::CString;
 
-use iceberg_core::catalog::Table;
-use iceberg_core::spec::NestedField;
+use iceberg_core::spec::{NestedField, Schema};
 use iceberg_core::{Error, ErrorKind, Result};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
-use super::relation::current_schema;
 use crate::encoding::to_server;
 use crate::error::Report;
 use crate::sql::{identifier, literal};
@@ -64,15 +62,14 @@ impl Renamed {
     }
 }
 
-/// The statement that makes the table with the fields of the current schema of `source`, and the columns that
-/// are called otherwise there.
+/// The statement that makes the table with the fields of a schema, and the columns that are called
+/// otherwise there.
 ///
 /// # Errors
 /// `NotSupported` where Postgres cannot hold such a table: too many columns, or a name or option
 /// that is too long or has characters which the database's encoding lacks.
-pub fn create_statement(table: &NewTable<'_>, source: &Table) -> Result<(CString, Vec<Renamed>)> {
+pub fn create_statement(table: &NewTable<'_>, schema: &Schema) -> Result<(CString, Vec<Renamed>)> {
     check_name(table.name)?;
-    let schema = current_schema(source)?;
     let fields = schema.fields().fields();
     if fields.len() > MAX_COLUMNS {
         return Err(Error::not_supported(format!(

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use iceberg_core::catalog::{self, Table};
 use iceberg_core::plan::{ScanPlan, plan_files};
 use iceberg_core::read::{MetadataColumn, OutputColumn};
-use iceberg_core::spec::{Schema, Snapshot, StructType, Type};
+use iceberg_core::spec::{
+    FieldReference, FoundField, Schema, SelectedSnapshot, Snapshot, StructType, TableMetadata, Type,
+};
 use iceberg_core::storage::SharedFileReader;
-use iceberg_core::{Error, Result};
 use pgrx::PgRelation;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
+use super::selection::Selection;
 use super::width;
 use crate::error::{OrRaise, Report};
 use crate::options::table::{ColumnOptions, TableOptions};
@@ -21,11 +23,12 @@ use crate::session::wait;
 use crate::types::batch::ColumnPlan;
 use crate::types::conversion::{Conversion, PostgresType};
 
-/// A foreign table as it is now, with the columns that a query needs.
+/// A foreign table in the state that is asked for, with the columns that a query needs.
 pub struct ForeignRelation {
     location: String,
     table: Table,
-    schema: Arc<Schema>,
+    selection: Selection,
+    selected: SelectedSnapshot,
     columns: Vec<MatchedColumn>,
 }
 
@@ -42,19 +45,33 @@ pub struct MatchedColumn {
 }
 
 impl ForeignRelation {
-    /// Opens a foreign table for `role`, matching the columns with these numbers; raises an error
-    /// where that cannot be.
-    pub fn open(relation: Oid, role: Oid, attribute_numbers: &[i16]) -> Self {
+    /// Opens a foreign table for `role` in the state that a query asks for, or else settings and options,
+    /// matching the columns with these numbers; raises an error where that cannot be.
+    pub fn open(
+        relation: Oid,
+        role: Oid,
+        attribute_numbers: &[i16],
+        selection: Option<Selection>,
+    ) -> Self {
         let options = TableOptions::of_relation(relation);
+        let selection = selection.unwrap_or_else(|| Selection::of_table(&options));
         check_local_read(role);
         let location = options.location.clone();
         let table = wait(catalog::open_table(options.into_core()));
-        let schema = current_schema(&table).or_raise();
-        let columns = match_columns(relation, &location, schema.fields(), attribute_numbers);
+        let metadata = table.metadata();
+        let selected = metadata.select_snapshot(&selection.selector).or_raise();
+        let columns = match_columns(
+            relation,
+            &location,
+            metadata,
+            &selected.schema,
+            attribute_numbers,
+        );
         Self {
             location,
             table,
-            schema,
+            selection,
+            selected,
             columns,
         }
     }
@@ -66,15 +83,31 @@ impl ForeignRelation {
 
     /// The snapshot to read; `None` for a table without rows.
     pub fn snapshot(&self) -> Option<&Arc<Snapshot>> {
-        self.table.metadata().current_snapshot()
+        self.selected.snapshot.as_ref()
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Snapshot and schema of the state.
+    pub fn selected(&self) -> &SelectedSnapshot {
+        &self.selected
+    }
+
+    /// The state that was asked for, and where.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
     }
 
     /// The schema that rows are read in.
     pub fn schema(&self) -> &Arc<Schema> {
-        &self.schema
+        &self.selected.schema
     }
 
-    /// The matched columns, ascending by number.
+    /// The matched columns, ascending by number; without those that did not exist in that state, where all
+    /// rows have null.
     pub fn columns(&self) -> &[MatchedColumn] {
         &self.columns
     }
@@ -102,20 +135,6 @@ impl ForeignRelation {
     }
 }
 
-/// The schema that rows are read in, which valid metadata always has.
-pub fn current_schema(table: &Table) -> Result<Arc<Schema>> {
-    table
-        .metadata()
-        .current_schema()
-        .map(Arc::clone)
-        .ok_or_else(|| {
-            Error::corrupt(
-                table.metadata_file(),
-                "the current schema is not among its schemas",
-            )
-        })
-}
-
 /// The role whose rights a scan has: the one that Postgres chose, else the current one.
 pub fn effective_role(chosen: Oid) -> Oid {
     if chosen == Oid::INVALID {
@@ -129,7 +148,8 @@ pub fn effective_role(chosen: Oid) -> Oid {
 fn match_columns(
     relation: Oid,
     location: &str,
-    fields: &StructType,
+    metadata: &TableMetadata,
+    schema: &Schema,
     attribute_numbers: &[i16],
 ) -> Vec<MatchedColumn> {
     // SAFETY: planner and executor hold a lock on the relation.
@@ -138,18 +158,19 @@ fn match_columns(
     attribute_numbers
         .iter()
         .filter_map(|number| descriptor.get(*number as usize - 1))
-        .map(|attribute| {
+        .filter_map(|attribute| {
             let options = ColumnOptions::of_column(relation, attribute.attnum);
             let name = crate::encoding::from_server(name_of(attribute)).or_raise();
-            let (source, field_type) = match find(&options, &name, fields) {
-                Some(found) => found,
-                None => no_such_field(&name, &options, location, fields),
+            let (source, field_type) = match find(&options, &name, metadata, schema) {
+                Found::Column(source, field_type) => (source, field_type),
+                Found::NotThen => return None,
+                Found::Unknown => no_such_field(&name, &options, location, schema.fields()),
             };
             let declared = PostgresType {
                 oid: attribute.atttypid,
                 typmod: attribute.atttypmod,
             };
-            MatchedColumn {
+            Some(MatchedColumn {
                 attribute_number: attribute.attnum,
                 declared,
                 source,
@@ -164,22 +185,37 @@ fn match_columns(
                         .or_raise(),
                     name,
                 },
-            }
+            })
         })
         .collect()
 }
 
-/// What a column stands for, and the type of its values.
-fn find(options: &ColumnOptions, name: &str, fields: &StructType) -> Option<(OutputColumn, Type)> {
+/// What a column stands for.
+enum Found {
+    /// This, whose values have this type.
+    Column(OutputColumn, Type),
+    /// A field that did not exist in the state that is read.
+    NotThen,
+    /// Nothing.
+    Unknown,
+}
+
+fn find(options: &ColumnOptions, name: &str, metadata: &TableMetadata, schema: &Schema) -> Found {
     if let Some(column) = options.metadata_column {
-        return Some((OutputColumn::Metadata(column), column.field_type()));
+        return Found::Column(OutputColumn::Metadata(column), column.field_type());
     }
-    let field = match (&options.field_id, &options.column_name) {
-        (Some(id), _) => fields.field_by_id(*id),
-        (None, Some(column_name)) => fields.field_by_name(column_name),
-        (None, None) => fields.field_by_name(name),
-    }?;
-    Some((OutputColumn::Field(field.id), field.field_type.clone()))
+    let wanted = match (&options.field_id, &options.column_name) {
+        (Some(id), _) => FieldReference::Id(*id),
+        (None, Some(column_name)) => FieldReference::Name(column_name),
+        (None, None) => FieldReference::Name(name),
+    };
+    match metadata.find_field(schema, wanted) {
+        FoundField::Field(field) => {
+            Found::Column(OutputColumn::Field(field.id), field.field_type.clone())
+        }
+        FoundField::NotThen => Found::NotThen,
+        FoundField::Unknown => Found::Unknown,
+    }
 }
 
 fn name_of(attribute: &pg_sys::FormData_pg_attribute) -> &std::ffi::CStr {

@@ -3,6 +3,8 @@
 use pgrx::prelude::*;
 
 pub mod attach;
+pub mod inspect;
+pub mod selectors;
 
 // Every function works with the rights of its caller, so everybody may find them.
 extension_sql!(

@@ -6,6 +6,7 @@ use std::ffi::CStr;
 use iceberg_core::Result;
 use iceberg_core::catalog::{self, MetadataSelection, PathCatalog, TableIdent};
 use iceberg_core::read::MetadataColumn;
+use iceberg_core::spec::SnapshotSelector;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
@@ -38,6 +39,8 @@ pub struct TableOptions {
     pub metadata_table_uuid: Option<String>,
     /// Whether the latest `last-updated-ms` decides instead of the highest version.
     pub recent_metadata_file_by_last_updated_ms: bool,
+    /// The state to read, if one is given.
+    pub snapshot: Option<SnapshotSelector>,
     /// Whether the directory may have been moved.
     pub allow_moved_paths: bool,
     /// How old kept metadata may be, in milliseconds.
@@ -191,6 +194,7 @@ impl TableOptions {
             recent_metadata_file_by_last_updated_ms: flag(
                 "recent_metadata_file_by_last_updated_ms",
             ),
+            snapshot: snapshot_selector(given),
             allow_moved_paths: flag("allow_moved_paths"),
             metadata_staleness_ms: number("metadata_staleness_ms"),
             updatable: flag("updatable"),
@@ -212,6 +216,18 @@ impl TableOptions {
             allowed_locations: self.server.allowed_locations,
         }
     }
+}
+
+/// The state that a table's options ask for; the validator lets only one ask.
+fn snapshot_selector(given: &Given) -> Option<SnapshotSelector> {
+    let snapshot = given.integer("snapshot_id").map(SnapshotSelector::Snapshot);
+    let timestamp = given
+        .integer("timestamp_ms")
+        .map(SnapshotSelector::Timestamp);
+    let reference = given
+        .get("ref")
+        .map(|name| SnapshotSelector::Reference(name.to_owned()));
+    snapshot.or(timestamp).or(reference)
 }
 
 impl ColumnOptions {

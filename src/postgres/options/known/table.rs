@@ -229,9 +229,8 @@ pub const OPTIONS: &[OptionRow] = &[
             min: i64::MIN,
             max: i64::MAX,
         },
-        "The snapshot to read",
-    )
-    .later(),
+        "The snapshot to read, by its id",
+    ),
     row(
         "timestamp_ms",
         TABLE,
@@ -240,9 +239,8 @@ pub const OPTIONS: &[OptionRow] = &[
             max: i64::MAX,
         },
         "Read what was current at this time, in milliseconds since 1970-01-01 UTC",
-    )
-    .later(),
-    row("ref", TABLE, Kind::Text, "The branch or tag to read").later(),
+    ),
+    row("ref", TABLE, Kind::Text, "The branch or tag to read"),
     row(
         "allow_moved_paths",
         TABLE_IMPORT,
