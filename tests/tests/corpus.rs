@@ -62,6 +62,7 @@ const READABLE: &[&str] = &[
     "java/tr_year_ts",
     "java/v3_timestamp_ns",
     "java/v3_unknown",
+    "java/v3_variant",
     "spark/dyn_overwrite",
     "spark/many_snapshots",
     "spark/req_cols",
@@ -107,7 +108,6 @@ const EXPECTED_FAILURES: &[Refused] = &[
     refused("java/multi_format", "format"),
     refused("java/v3_default_eq_delete", "delete"),
     refused("java/v3_defaults", "default"),
-    refused("java/v3_variant", "variant"),
     // Five of its files lie outside the table, where nobody allowed to read, and are not in the corpus.
     Refused {
         table: "spark/add_files",

@@ -13,6 +13,7 @@ use arrow::error::ArrowError;
 
 use super::leaf::Conversion;
 use super::projection::Projection;
+use super::variant;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How one field of the schema comes out of what the file has for it.
@@ -27,6 +28,8 @@ pub(super) enum Assembly {
         fields: Fields,
         members: Vec<Member>,
     },
+    /// A variant, of these fields.
+    Variant(Fields),
     /// A list.
     List {
         element_field: FieldRef,
@@ -131,6 +134,7 @@ impl Assembly {
                 .map_err(|error| inconsistent(&error))?;
                 Ok(Arc::new(array))
             }
+            Self::Variant(fields) => variant::unshred(array, fields),
             Self::List {
                 element_field,
                 element,

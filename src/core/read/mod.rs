@@ -12,6 +12,7 @@ mod panics;
 mod parquet_file;
 mod projection;
 mod size;
+mod variant;
 mod worker;
 
 #[cfg(test)]

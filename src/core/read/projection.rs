@@ -9,9 +9,9 @@ use arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
 use parquet::basic::{ConvertedType, Repetition};
 use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor, Type as ParquetType, TypePtr};
 
-use super::arrow_types::{arrow_field, arrow_type, map_entries, struct_fields};
+use super::arrow_types::{arrow_field, arrow_type, map_entries, struct_fields, variant_fields};
 use super::assemble::{Assembly, Member};
-use super::leaf;
+use super::{leaf, variant};
 use crate::error::{Error, ErrorKind, Result};
 use crate::spec::{ListType, MapType, NestedField, Schema, StructType, Type};
 
@@ -218,10 +218,15 @@ impl Pruner {
             }
             Type::List(list) => self.list(wanted, list, stored, first_leaf, path),
             Type::Map(map) => self.map(wanted, map, stored, first_leaf, path),
-            Type::Variant => Err(Error::not_supported(format!(
-                "column \"{}\": type variant is not supported yet",
-                path.join(".")
-            ))),
+            Type::Variant => {
+                if !variant::is_variant(stored) {
+                    return Err(mismatch(wanted, stored, path));
+                }
+                // Whatever is shredded belongs to the value.
+                self.leaves
+                    .extend(first_leaf..first_leaf + count_leaves(stored));
+                Ok((Arc::clone(stored), Assembly::Variant(variant_fields())))
+            }
         }
     }
 

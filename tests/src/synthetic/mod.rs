@@ -5,5 +5,5 @@ mod manifest;
 mod parquet_file;
 mod table;
 
-pub use parquet_file::{parquet_of_arrays, parquet_of_bytes};
+pub use parquet_file::{field_with_id, parquet_of_arrays, parquet_of_bytes};
 pub use table::{Directory, Table, write_gzip, write_json};

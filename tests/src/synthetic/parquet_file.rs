@@ -4,17 +4,22 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema};
 use parquet::arrow::{ArrowWriter, PARQUET_FIELD_ID_META_KEY};
 use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
+/// An optional field with an Iceberg field id.
+pub fn field_with_id(id: i32, name: &str, data_type: DataType) -> Field {
+    let id = HashMap::from([(PARQUET_FIELD_ID_META_KEY.to_owned(), id.to_string())]);
+    Field::new(name, data_type, true).with_metadata(id)
+}
+
 /// A file of these columns: field id, name and values.
 pub fn parquet_of_arrays(columns: &[(i32, &str, ArrayRef)]) -> Vec<u8> {
     let field = |(id, name, array): &(i32, &str, ArrayRef)| {
-        let id = HashMap::from([(PARQUET_FIELD_ID_META_KEY.to_owned(), id.to_string())]);
-        Field::new(*name, array.data_type().clone(), true).with_metadata(id)
+        field_with_id(*id, name, array.data_type().clone())
     };
     let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
     let rows = columns.first().map_or(0, |(_, _, array)| array.len());

@@ -84,11 +84,16 @@ impl Table {
     }
 
     /// One more optional column of a primitive type.
-    pub fn column(mut self, id: i32, name: &str, kind: &str) -> Table {
+    pub fn column(self, id: i32, name: &str, kind: &str) -> Table {
+        self.typed_column(id, name, json!(kind))
+    }
+
+    /// One more optional column of any type, as a schema's JSON says it.
+    pub fn typed_column(mut self, id: i32, name: &str, kind: Json) -> Table {
         self.columns.push(Column {
             id,
             name: name.to_owned(),
-            kind: json!(kind),
+            kind,
         });
         self
     }

@@ -7,3 +7,4 @@ mod corrupt;
 mod evolution;
 mod layouts;
 mod support;
+mod variant;
