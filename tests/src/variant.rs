@@ -16,7 +16,7 @@ fn sorted(json: &Json) -> Json {
     match json {
         Json::Object(members) => {
             let mut members: Vec<_> = members.iter().collect();
-            members.sort();
+            members.sort_by_key(|(name, _)| *name);
             let members = members
                 .into_iter()
                 .map(|(name, value)| (name.clone(), sorted(value)));

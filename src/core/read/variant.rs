@@ -15,7 +15,7 @@ use super::leaf::repetition;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How deep a stored value may be nested: readers call themselves for every level, on small stacks.
-const MAX_DEPTH: usize = 500;
+const MAX_DEPTH: usize = 200;
 
 /// Whether a Parquet field is a group that can hold variants; what is shredded is looked at later.
 pub(super) fn is_variant(stored: &ParquetType) -> bool {

@@ -217,11 +217,13 @@ fn array(column: &str, list: &ListType, to: PostgresType) -> Result<Option<Conve
             element_type,
         }));
     }
-    let element = Conversion::choose(
-        &format!("{column}.element"),
-        &list.element.field_type,
-        declared,
-    )?;
+    let inner = &list.element.field_type;
+    let element = match Conversion::choose(&format!("{column}.element"), inner, declared) {
+        Ok(element) => element,
+        // What a composite lacks can only be said of the element.
+        Err(error) if matches!(inner, Type::Struct(_)) => return Err(error),
+        Err(_) => return Ok(None),
+    };
     Ok(Some(Conversion::List {
         element: Box::new(element),
         element_type,

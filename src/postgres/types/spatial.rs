@@ -1,11 +1,10 @@
 //! Geometries and geographies as types of PostGIS, which reads the well-known binary itself. The
 //! coordinate reference system of the column becomes the SRID. Spec: Appendix G "Geospatial Notes".
 
-use iceberg_core::Result;
-use iceberg_core::spec::PrimitiveType;
-use pgrx::pg_sys::{self, Oid};
-
 use arrow::array::{Array, BinaryViewArray};
+use iceberg_core::spec::PrimitiveType;
+use iceberg_core::{Error, ErrorKind, Result};
+use pgrx::pg_sys::{self, Oid};
 
 use super::arena::Arena;
 use super::conversion::PostgresType;
@@ -99,29 +98,34 @@ impl ByReference for WellKnownBinaries<'_> {
     fn append(&self, row: usize, arena: &mut Arena) -> Result<()> {
         let bytes = self.values.value(row);
         check_size(bytes.len().saturating_add(4))?;
+        // Byte order, then the type's number in that order, then what depends on the type. PostGIS
+        // checks everything but that there is something.
+        let [order, a, b, c, d, rest @ ..] = bytes else {
+            return Err(Error::new(
+                ErrorKind::Corrupt,
+                format!(
+                    "{} bytes are too few for the well-known binary of a geometry",
+                    bytes.len()
+                ),
+            ));
+        };
+        let number = [*a, *b, *c, *d];
+        let little = *order == 1;
+        let kind = match little {
+            true => u32::from_le_bytes(number),
+            false => u32::from_be_bytes(number),
+        };
+        let bytes_of = |number: u32| match little {
+            true => number.to_le_bytes(),
+            false => number.to_be_bytes(),
+        };
         let at = arena.begin_varlena();
-        match (self.srid, bytes) {
-            // Byte order, then the type's number in that order, then what depends on the type.
-            (Some(srid), [order, a, b, c, d, rest @ ..]) => {
-                let number = [*a, *b, *c, *d];
-                let little = *order == 1;
-                let kind = if little {
-                    u32::from_le_bytes(number)
-                } else {
-                    u32::from_be_bytes(number)
-                };
-                if kind & WITH_SRID != 0 {
-                    arena.push(bytes);
-                } else {
-                    let bytes_of = |number: u32| match little {
-                        true => number.to_le_bytes(),
-                        false => number.to_be_bytes(),
-                    };
-                    arena.push(&[*order]);
-                    arena.push(&bytes_of(kind | WITH_SRID));
-                    arena.push(&bytes_of(srid));
-                    arena.push(rest);
-                }
+        match self.srid {
+            Some(srid) if kind & WITH_SRID == 0 => {
+                arena.push(&[*order]);
+                arena.push(&bytes_of(kind | WITH_SRID));
+                arena.push(&bytes_of(srid));
+                arena.push(rest);
             }
             _ => arena.push(bytes),
         }

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::Date32Type;
+use arrow::error::ArrowError;
 use iceberg_core::spec::{PrimitiveType, PrimitiveValue};
 use iceberg_core::{Error, ErrorKind, Result};
 use parquet_variant::Variant;
@@ -29,16 +30,48 @@ pub fn write_variant(array: &ArrayRef, row: usize, out: &mut Vec<u8>) -> Result<
         out.extend_from_slice(b"null");
         return Ok(());
     }
-    let variant = Variant::try_new(metadata.value(row), value.value(row)).map_err(|error| {
-        Error::new(
-            ErrorKind::Corrupt,
-            format!("a variant cannot be decoded: {error}"),
-        )
-    })?;
+    let variant = Variant::try_new(metadata.value(row), value.value(row)).map_err(undecodable)?;
     write(&variant, out)
 }
 
+fn undecodable(error: ArrowError) -> Error {
+    Error::new(
+        ErrorKind::Corrupt,
+        format!("a variant cannot be decoded: {error}"),
+    )
+}
+
 fn write(variant: &Variant, out: &mut Vec<u8>) -> Result<()> {
+    match variant {
+        Variant::Object(object) => {
+            out.push(b'{');
+            for (index, entry) in object.iter_try().enumerate() {
+                let (name, value) = entry.map_err(undecodable)?;
+                separate(index, out);
+                write_text(name, out)?;
+                out.push(b':');
+                write(&value, out)?;
+            }
+            out.push(b'}');
+            Ok(())
+        }
+        Variant::List(list) => {
+            out.push(b'[');
+            for (index, value) in list.iter_try().enumerate() {
+                let value = value.map_err(undecodable)?;
+                separate(index, out);
+                write(&value, out)?;
+            }
+            out.push(b']');
+            Ok(())
+        }
+        scalar => write_scalar(scalar, out),
+    }
+}
+
+/// Not inlined, as it would make every level of nesting take more of the stack.
+#[inline(never)]
+fn write_scalar(variant: &Variant, out: &mut Vec<u8>) -> Result<()> {
     use PrimitiveType as T;
     use PrimitiveValue as V;
     match variant {
@@ -89,29 +122,8 @@ fn write(variant: &Variant, out: &mut Vec<u8>) -> Result<()> {
         Variant::Uuid(uuid) => write_single_value(&V::Uuid(*uuid), &T::Uuid, out)?,
         Variant::String(text) => write_text(text, out)?,
         Variant::ShortString(text) => write_text(text.as_str(), out)?,
-        Variant::Object(object) => {
-            out.push(b'{');
-            for (index, entry) in object.iter_try().enumerate() {
-                let (name, value) = entry.map_err(|error| {
-                    Error::new(ErrorKind::Corrupt, format!("a variant's object: {error}"))
-                })?;
-                separate(index, out);
-                write_text(name, out)?;
-                out.push(b':');
-                write(&value, out)?;
-            }
-            out.push(b'}');
-        }
-        Variant::List(list) => {
-            out.push(b'[');
-            for (index, value) in list.iter_try().enumerate() {
-                let value = value.map_err(|error| {
-                    Error::new(ErrorKind::Corrupt, format!("a variant's array: {error}"))
-                })?;
-                separate(index, out);
-                write(&value, out)?;
-            }
-            out.push(b']');
+        Variant::Object(_) | Variant::List(_) => {
+            return Err(Error::new(ErrorKind::Internal, "not a scalar"));
         }
     }
     Ok(())

@@ -178,10 +178,12 @@ impl Table {
 
     /// The metadata of a table that was created and never written to.
     pub fn metadata_without_snapshot(&self) -> Json {
+        let inner = self.columns.iter().map(|column| highest_id(&column.kind));
         let last_column = self
             .columns
             .iter()
-            .map(|column| column.id)
+            .map(|column| i64::from(column.id))
+            .chain(inner)
             .max()
             .unwrap_or(0);
         json!({
@@ -200,6 +202,23 @@ impl Table {
             &self.write_snapshot(),
         );
         self.directory.clone()
+    }
+}
+
+/// The highest field id inside a type.
+fn highest_id(kind: &Json) -> i64 {
+    let ids = ["id", "element-id", "key-id", "value-id"];
+    match kind {
+        Json::Object(members) => members
+            .iter()
+            .map(|(name, member)| match member.as_i64() {
+                Some(id) if ids.contains(&name.as_str()) => id,
+                _ => highest_id(member),
+            })
+            .max()
+            .unwrap_or(0),
+        Json::Array(members) => members.iter().map(highest_id).max().unwrap_or(0),
+        _ => 0,
     }
 }
 

@@ -204,12 +204,12 @@ fn read_raw(metadata: &[u8], value: &[u8]) -> Result<ArrayRef> {
 
 #[test]
 fn nesting_is_bounded() {
-    read_raw(NO_NAMES, &arrays(500)).unwrap();
-    let error = read_raw(NO_NAMES, &arrays(501)).unwrap_err();
+    read_raw(NO_NAMES, &arrays(200)).unwrap();
+    let error = read_raw(NO_NAMES, &arrays(201)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotSupported);
     let error = read_raw(NO_NAMES, &arrays(10_000)).unwrap_err();
     assert!(
-        error.message().contains("500 levels"),
+        error.message().contains("200 levels"),
         "{}",
         error.message()
     );
