@@ -2,10 +2,11 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-stop test install bench fmt lint
+.PHONY: help demo demo-stop test install bench fuzz fmt lint
 
 PG ?= 15 18
 PG_CONFIG ?= pg_config
+SECONDS_PER_TARGET ?= 60
 
 help:
 	@echo 'make demo       build the extension, start a throw-away Postgres and take a tour of the sample tables'
@@ -13,6 +14,7 @@ help:
 	@echo 'make test       run every test against Postgres 15 and 18;  make test PG=17: against that one'
 	@echo 'make install    install into your own Postgres;  PG_CONFIG=/path/to/pg_config names it'
 	@echo 'make bench      compare scan speed with a heap table and other readers'
+	@echo 'make fuzz       feed the readers made-up files (nightly Rust);  SECONDS_PER_TARGET=600: for so long each'
 	@echo 'make fmt        format the code'
 	@echo 'make lint       check formatting and clippy'
 	@echo
@@ -35,6 +37,9 @@ install:
 bench:
 	@scripts/setup
 	@scripts/bench
+
+fuzz:
+	@SECONDS_PER_TARGET=$(SECONDS_PER_TARGET) scripts/fuzz
 
 fmt:
 	@. scripts/common && cd "$$ROOT" && cargo fmt --all

@@ -32,6 +32,8 @@ pub enum ErrorKind {
     InvalidText,
     /// Two types that cannot be reconciled.
     TypeMismatch,
+    /// More memory would be needed than a setting allows.
+    MemoryLimit,
     /// A fault of this program.
     Internal,
 }

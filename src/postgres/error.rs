@@ -14,7 +14,7 @@ pub fn raise(error: Error) -> ! {
     let report = Report {
         code: sqlstate(error.kind()),
         detail: detail(&error),
-        hint: error.hint().map(str::to_owned),
+        hint: hint(&error),
         message: error.message().to_owned(),
     };
     report.raise()
@@ -102,7 +102,19 @@ pub fn sqlstate(kind: ErrorKind) -> PgSqlErrorCode {
         ErrorKind::OutOfRange => PgSqlErrorCode::ERRCODE_DATETIME_FIELD_OVERFLOW,
         ErrorKind::InvalidText => PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
         ErrorKind::TypeMismatch => PgSqlErrorCode::ERRCODE_FDW_INVALID_DATA_TYPE,
+        ErrorKind::MemoryLimit => PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
         ErrorKind::Internal => PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
+    }
+}
+
+/// The error's own hint, or the setting that would help.
+fn hint(error: &Error) -> Option<String> {
+    match (error.hint(), error.kind()) {
+        (Some(hint), _) => Some(hint.to_owned()),
+        (None, ErrorKind::MemoryLimit) => {
+            Some("Raise the setting iceberg_fdw.scan_memory.".to_owned())
+        }
+        (None, _) => None,
     }
 }
 

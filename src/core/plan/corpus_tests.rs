@@ -16,33 +16,12 @@ use crate::spec::corpus_tests::corpus;
 const REFUSED: &[(&str, &[&str])] = &[
     ("all_types_v2_avro", &["Avro data files"]),
     ("all_types_v2_orc", &["ORC data files"]),
-    ("eq_after_schema_evolution", &["equality deletes"]),
-    ("eq_basic", &["equality deletes"]),
-    ("eq_global_on_partitioned", &["equality deletes"]),
-    ("eq_nested_field", &["equality deletes"]),
-    ("eq_partitioned_cross", &["equality deletes"]),
-    ("eq_pos_mix", &["equality deletes", "position deletes"]),
-    ("eq_same_commit", &["equality deletes", "position deletes"]),
-    ("expired_compacted", &["position deletes"]),
-    ("fmt_avro", &["Avro data files", "position deletes"]),
+    ("fmt_avro", &["Avro data files", "Avro delete files"]),
     ("multi_format", &["Avro data files", "ORC data files"]),
-    ("v1_to_v2", &["position deletes"]),
-    ("v2_all_pos_deleted", &["position deletes"]),
-    ("v2_pos_deletes", &["position deletes"]),
-    ("v3_default_eq_delete", &["equality deletes"]),
-    ("v3_dv", &["deletion vectors"]),
-    ("v3_dv_large", &["deletion vectors"]),
-    ("v3_dv_part", &["deletion vectors"]),
 ];
 
 /// The features that tables can be refused for.
-const FEATURES: &[&str] = &[
-    "Avro data files",
-    "ORC data files",
-    "deletion vectors",
-    "equality deletes",
-    "position deletes",
-];
+const FEATURES: &[&str] = &["Avro data files", "Avro delete files", "ORC data files"];
 
 fn features_of(error: &crate::Error, table: &str) -> Vec<&'static str> {
     assert_eq!(error.kind(), ErrorKind::NotSupported, "{table}: {error}");
@@ -54,6 +33,19 @@ fn features_of(error: &crate::Error, table: &str) -> Vec<&'static str> {
         .collect();
     assert!(!features.is_empty(), "{table}: {error}");
     features
+}
+
+/// Where rows are deleted one by one, their number is known only for deletion vectors.
+fn assert_count(plan: &ScanPlan, expected: &Value, table: &str) {
+    let only_vectors = plan
+        .tasks
+        .iter()
+        .all(|task| task.deletes.positions.is_empty() && task.deletes.equality.is_empty());
+    if only_vectors {
+        assert_eq!(plan.remaining_records(), expected.as_u64(), "{table}");
+    } else {
+        assert!(plan.records >= expected.as_u64(), "{table}");
+    }
 }
 
 #[tokio::test]
@@ -80,7 +72,7 @@ async fn reference_written_tables_are_planned_or_refused_by_name() {
                 None => assert_eq!(expected["count"], 0, "{name}"),
                 Some(snapshot) => match plan_files(table.files(), metadata, snapshot).await {
                     Ok(plan) => {
-                        assert_eq!(plan.records, expected["count"].as_u64(), "{name}");
+                        assert_count(&plan, &expected["count"], &name);
                         // Files that were added where they were, outside of the table, are not
                         // in the corpus.
                         let own = |task: &&FileScanTask| task.path.0.contains("/iceberg-corpus/");
@@ -101,7 +93,7 @@ async fn reference_written_tables_are_planned_or_refused_by_name() {
                     .unwrap();
                 match plan_files(table.files(), metadata, snapshot).await {
                     Ok(plan) if expected["error"].is_null() => {
-                        assert_eq!(plan.records, expected["count"].as_u64(), "{name}");
+                        assert_count(&plan, &expected["count"], &name);
                         snapshots += 1;
                     }
                     Ok(_) => {}

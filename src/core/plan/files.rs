@@ -2,15 +2,20 @@
 //! Spec: "Scan Planning", "Snapshots".
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::column_sizes::ColumnSizes;
+use super::delete_index::{DeleteIndex, LiveDelete};
+use super::partition_fields::partition_fields;
 use super::refuse::{self, Refusals};
-use super::{FileScanTask, ScanPlan};
+use super::{FileScanTask, ScanPlan, TaskDeletes, TaskPartitionField};
 use crate::error::{Error, Result};
+use crate::spec::name_mapping::NAME_MAPPING_PROPERTY;
 use crate::spec::{
-    DataFile, ManifestEntry, ManifestFile, ManifestReader, Snapshot, SnapshotManifests,
-    TableMetadata, read_manifest_list,
+    DataContent, DataFile, ManifestContent, ManifestEntry, ManifestFile, ManifestReader, Snapshot,
+    SnapshotManifests, TableMetadata, read_manifest_list,
 };
 use crate::storage::{RawPath, SharedFileReader};
 
@@ -41,13 +46,20 @@ pub async fn plan_files(
         records: Some(0),
         ..ScanPlan::default()
     };
+    let name_mapping = metadata
+        .properties
+        .get(NAME_MAPPING_PROPERTY)
+        .map(|mapping| Arc::<str>::from(mapping.as_str()));
     let mut planned = stream::iter(live)
-        .map(|manifest| plan_manifest(files, metadata, manifest))
+        .map(|manifest| plan_manifest(files, metadata, name_mapping.as_ref(), manifest))
         .buffered(MANIFESTS_AT_ONCE);
     let mut refusals = Refusals::default();
-    while let Some((tasks, refused)) = planned.try_next().await? {
-        plan.tasks.extend(tasks);
-        refusals.merge(refused);
+    let mut deletes = Vec::new();
+    while let Some(live) = planned.try_next().await? {
+        plan.tasks.extend(live.tasks);
+        deletes.extend(live.deletes);
+        refusals.merge(live.refusals);
+        plan.column_sizes.merge(live.column_sizes);
     }
     refusals.check(metadata)?;
     for task in &plan.tasks {
@@ -59,6 +71,9 @@ pub async fn plan_files(
     }
     plan.data_files_total = plan.tasks.len();
     refuse_duplicates(&plan.tasks)?;
+    let applied = DeleteIndex::new(metadata, deletes)?.apply(&mut plan.tasks)?;
+    plan.delete_files_total = applied.files;
+    plan.deleted_positions = applied.positions;
     Ok(plan)
 }
 
@@ -78,31 +93,55 @@ async fn list_manifests(
     }
 }
 
+/// The live files of a manifest.
+#[derive(Debug, Default)]
+struct LiveFiles {
+    tasks: Vec<FileScanTask>,
+    deletes: Vec<LiveDelete>,
+    refusals: Refusals,
+    column_sizes: ColumnSizes,
+}
+
 async fn plan_manifest(
     files: &SharedFileReader,
     metadata: &TableMetadata,
+    name_mapping: Option<&Arc<str>>,
     manifest: ManifestFile,
-) -> Result<(Vec<FileScanTask>, Refusals)> {
+) -> Result<LiveFiles> {
     let content = files.read(&RawPath(manifest.manifest_path.clone())).await?;
     let length = content.len() as u64;
     let mut entries = 0;
-    let mut tasks = Vec::new();
-    let mut refusals = Refusals::default();
+    let mut live = LiveFiles::default();
     let partition_type = |spec_id| metadata.partition_type(spec_id);
-    let entries_in_order =
-        ManifestReader::open(&manifest, content, partition_type)?.without_stats();
+    let mut entries_in_order = ManifestReader::open(&manifest, content, partition_type)?;
+    if manifest.content == ManifestContent::Data {
+        entries_in_order = entries_in_order.with_sizes_only();
+    }
+    let partition_fields = partition_fields(metadata, &entries_in_order);
     for entry in entries_in_order {
         let entry = entry?;
         entries += 1;
-        if entry.is_live() && !refusals.note_live_file(&entry.data_file)? {
-            tasks.push(scan_task(entry));
+        if !entry.is_live() || live.refusals.note_live_file(&entry.data_file)? {
+            continue;
+        }
+        match entry.data_file.content {
+            DataContent::Data => {
+                live.column_sizes.add(&entry.data_file);
+                live.tasks
+                    .push(scan_task(entry, &partition_fields, name_mapping));
+            }
+            _ => live.deletes.push(LiveDelete::of(entry)?),
         }
     }
     refuse_shortened(&manifest, length, entries)?;
-    Ok((tasks, refusals))
+    Ok(live)
 }
 
-fn scan_task(entry: ManifestEntry) -> FileScanTask {
+fn scan_task(
+    entry: ManifestEntry,
+    partition_fields: &Arc<[TaskPartitionField]>,
+    name_mapping: Option<&Arc<str>>,
+) -> FileScanTask {
     let DataFile {
         file_path,
         file_format,
@@ -120,10 +159,13 @@ fn scan_task(entry: ManifestEntry) -> FileScanTask {
         file_size: file_size_in_bytes,
         record_count,
         partition,
+        partition_fields: Arc::clone(partition_fields),
         sort_order_id,
         data_sequence_number: entry.sequence_number,
         first_row_id,
         split_offsets: split_offsets.unwrap_or_default(),
+        name_mapping: name_mapping.cloned(),
+        deletes: TaskDeletes::default(),
     }
 }
 

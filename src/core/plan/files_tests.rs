@@ -292,30 +292,6 @@ async fn a_snapshot_without_manifests_has_no_rows() {
 }
 
 #[tokio::test]
-async fn live_delete_files_are_told_apart() {
-    for (content, format, feature) in [
-        (1, "parquet", "position deletes"),
-        (1, "PUFFIN", "deletion vectors"),
-        (2, "avro", "equality deletes"),
-    ] {
-        let deletes = json!([{ "status": 1, "data_file": {
-            "file_path": "/t/deletes", "content": content, "file_format": format } }]);
-        let error = Table::new(json!([
-            row("/t/m", [Some(1), Some(0), Some(0)]),
-            delete_row("/t/d", [Some(1), Some(0), Some(0)]),
-        ]))
-        .data("/t/m", json!([entry(1, "a", 1, 10)]))
-        .manifest("/t/d", ManifestContent::Deletes, deletes)
-        .refused()
-        .await;
-        assert_eq!(error.kind(), ErrorKind::NotSupported);
-        for part in [feature, "\"/t\"", "\"/t/deletes\""] {
-            assert!(error.message().contains(part), "{part}: {error}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn every_feature_is_named() {
     let file = |path: &str, content: i32, format: &str| {
         json!({ "status": 1, "data_file": {
@@ -336,16 +312,48 @@ async fn every_feature_is_named() {
     .manifest(
         "/t/d",
         ManifestContent::Deletes,
-        json!([file("/t/4", 2, "parquet"), file("/t/5", 1, "parquet")]),
+        json!([file("/t/4", 2, "avro"), file("/t/5", 1, "orc")]),
     )
     .refused()
     .await;
     assert_eq!(
         error.message(),
         "Iceberg table \"/t\" uses ORC data files (\"/t/1.orc\") and Avro data files \
-         (\"/t/2.avro\") and equality deletes (\"/t/4\") and position deletes (\"/t/5\"), which \
+         (\"/t/2.avro\") and Avro delete files (\"/t/4\") and ORC delete files (\"/t/5\"), which \
          cannot be read yet"
     );
+}
+
+#[tokio::test]
+async fn deletes_come_with_the_tasks_that_they_apply_to() {
+    let deletes = json!([
+        { "status": 1, "data_file": { "file_path": "/t/p", "content": 1, "record_count": 4 } },
+        { "status": 0, "sequence_number": 3, "data_file": {
+            "file_path": "/t/e", "content": 2, "equality_ids": [1] } },
+        { "status": 2, "sequence_number": 9, "data_file": {
+            "file_path": "/t/gone", "content": 1 } },
+    ]);
+    let plan = Table::new(json!([
+        row("/t/m", [Some(1), Some(1), Some(0)]),
+        delete_row("/t/d", [Some(1), Some(1), Some(1)]),
+    ]))
+    .data("/t/m", json!([entry(1, "a", 1, 10), entry(0, "b", 1, 10)]))
+    .manifest("/t/d", ManifestContent::Deletes, deletes)
+    .planned()
+    .await;
+    for task in &plan.tasks {
+        let files: Vec<_> = task
+            .deletes
+            .positions
+            .iter()
+            .map(|file| &file.path.0)
+            .collect();
+        assert_eq!(files, ["/t/p"]);
+        assert_eq!(task.deletes.positions[0].record_count, Some(4));
+        // Written with the data, not after it.
+        assert!(task.deletes.equality.is_empty());
+    }
+    assert_eq!(plan.delete_files_total, 1);
 }
 
 #[tokio::test]

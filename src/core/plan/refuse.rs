@@ -23,24 +23,30 @@ impl Refusals {
         }
     }
 
-    /// Notes what makes a live file unreadable, or what deletes would have to be applied. `false`
-    /// if nothing does: then it is a data file to read.
+    /// Notes what makes a live file unreadable; `false` if nothing does.
     ///
     /// # Errors
     /// `Corrupt` for a file that cannot be.
     pub fn note_live_file(&mut self, file: &DataFile) -> Result<bool> {
         let feature = match (file.content, file.file_format) {
-            (DataContent::PositionDeletes, FileFormat::Puffin) => "deletion vectors",
-            (DataContent::PositionDeletes, _) => "position deletes",
-            (DataContent::EqualityDeletes, _) => "equality deletes",
-            (DataContent::Data, _) if file.key_metadata.is_some() => "table encryption",
-            (DataContent::Data, FileFormat::Parquet) => return Ok(false),
+            _ if file.key_metadata.is_some() => "table encryption",
+            (DataContent::Data, FileFormat::Parquet)
+            | (DataContent::PositionDeletes, FileFormat::Parquet | FileFormat::Puffin)
+            | (DataContent::EqualityDeletes, FileFormat::Parquet) => return Ok(false),
             (DataContent::Data, FileFormat::Orc) => "ORC data files",
             (DataContent::Data, FileFormat::Avro) => "Avro data files",
+            (_, FileFormat::Orc) => "ORC delete files",
+            (_, FileFormat::Avro) => "Avro delete files",
             (DataContent::Data, FileFormat::Puffin) => {
                 return Err(Error::corrupt(
                     &file.file_path,
                     "a Puffin file is listed as a data file, which it cannot be",
+                ));
+            }
+            (DataContent::EqualityDeletes, FileFormat::Puffin) => {
+                return Err(Error::corrupt(
+                    &file.file_path,
+                    "a Puffin file is listed as an equality delete file, which it cannot be",
                 ));
             }
         };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 
 /// How many batches may wait, however small they are.
 const MAX_WAITING: usize = 64;
@@ -33,7 +33,7 @@ pub struct BatchReceiver<T> {
     capacity: Arc<Capacity>,
     /// Cancels the read.
     read: Option<AbortHandle>,
-    failed: bool,
+    ended: bool,
 }
 
 /// A sending end; every decoder has one.
@@ -49,7 +49,8 @@ pub(super) struct Closed;
 
 #[derive(Debug)]
 struct Item<T> {
-    value: Result<T>,
+    /// `None` marks the end: without it, a read that was torn off would look complete.
+    value: Option<Result<T>>,
     /// Room in the channel, given back when the item is received or thrown away.
     _room: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>,
 }
@@ -79,7 +80,7 @@ pub(super) fn channel<T>(bytes: usize) -> (BatchSender<T>, BatchReceiver<T>) {
             items: receiver,
             capacity,
             read: None,
-            failed: false,
+            ended: false,
         },
     )
 }
@@ -100,17 +101,17 @@ impl<T> BatchSender<T> {
             .map_err(|_| Closed)?;
         self.items
             .send(Item {
-                value: Ok(value),
+                value: Some(Ok(value)),
                 _room: Some((item, steps)),
             })
             .map_err(|_| Closed)
     }
 
-    /// Ends the read with an error; never waits.
-    pub(super) fn fail(&self, error: crate::error::Error) {
+    /// Ends the read, well or with an error; never waits.
+    pub(super) fn end(&self, outcome: Result<()>) {
         // Without a receiver nobody wants to know.
         let _ = self.items.send(Item {
-            value: Err(error),
+            value: outcome.err().map(Err),
             _room: None,
         });
     }
@@ -139,17 +140,19 @@ impl<T> BatchReceiver<T> {
 
     /// Waits up to `timeout` for the next batch. For a thread that runs no async code.
     pub fn recv_timeout(&mut self, timeout: Duration) -> RecvOutcome<T> {
-        if self.failed {
+        if self.ended {
             return RecvOutcome::Done;
         }
-        match self.items.recv_timeout(timeout) {
-            Ok(item) => {
-                self.failed = item.value.is_err();
-                RecvOutcome::Item(item.value)
-            }
+        let outcome = match self.items.recv_timeout(timeout) {
+            Ok(item) => item.value.map_or(RecvOutcome::Done, RecvOutcome::Item),
             Err(RecvTimeoutError::Timeout) => RecvOutcome::Timeout,
-            Err(RecvTimeoutError::Disconnected) => RecvOutcome::Done,
-        }
+            Err(RecvTimeoutError::Disconnected) => RecvOutcome::Item(Err(Error::new(
+                ErrorKind::Internal,
+                "the read was stopped before it was complete",
+            ))),
+        };
+        self.ended = matches!(outcome, RecvOutcome::Done | RecvOutcome::Item(Err(_)));
+        outcome
     }
 }
 

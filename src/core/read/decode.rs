@@ -37,6 +37,8 @@ pub(super) struct RowGroupDecoder<S> {
     row_group: usize,
     chunks: ColumnChunks,
     batch_rows: usize,
+    /// The position in the file of the next row.
+    next_row: u64,
     /// Rows that have not been decoded yet.
     rows_left: u64,
     /// `None` where no column is decoded.
@@ -52,15 +54,16 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
         chunks: ColumnChunks,
         still_wanted: S,
     ) -> Result<Self> {
-        let (rows_left, batch_rows) = match file.row_groups.get(row_group) {
-            Some(known) => (known.rows, batch_rows(known)),
-            None => (0, 1),
+        let (next_row, rows_left, batch_rows) = match file.row_groups.get(row_group) {
+            Some(known) => (known.first_row, known.rows, batch_rows(known)),
+            None => (0, 0, 1),
         };
         let mut decoder = Self {
             file,
             row_group,
             chunks,
             batch_rows,
+            next_row,
             rows_left,
             reader: None,
             still_wanted,
@@ -68,6 +71,11 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
         decoder.reader = panics::caught("its data", || decoder.reader(&ProjectionMask::all()))
             .map_err(|error| decoder.blame(error))?;
         Ok(decoder)
+    }
+
+    /// The position in the file of the first row of the next batch.
+    pub(super) fn next_row(&self) -> u64 {
+        self.next_row
     }
 
     /// The next batch, in the schema that rows are wanted in.
@@ -97,9 +105,13 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
             ));
         };
         self.rows_left = rows_left;
-        panics::caught("its data", || assemble(&self.file.projection, &decoded))
-            .map(Some)
-            .map_err(|error| error.in_file(&self.file.path))
+        let first_row = self.next_row;
+        self.next_row = first_row.saturating_add(rows);
+        panics::caught("its data", || {
+            assemble(&self.file.projection, &decoded, first_row)
+        })
+        .map(Some)
+        .map_err(|error| error.in_file(&self.file.path))
     }
 
     fn reader(&self, columns: &ProjectionMask) -> Result<Option<ParquetRecordBatchReader>> {

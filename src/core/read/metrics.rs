@@ -15,6 +15,8 @@ pub struct ReadMetrics {
     pub row_groups_read: AtomicU64,
     /// Rows handed on.
     pub rows_read: AtomicU64,
+    /// Rows that were decoded and found deleted.
+    pub rows_deleted: AtomicU64,
     /// Bytes fetched from storage.
     pub bytes_read: AtomicU64,
     /// Fetches of one or several ranges of a file.
@@ -29,6 +31,17 @@ impl ReadMetrics {
     /// Adds to a counter.
     pub(super) fn add(counter: &AtomicU64, amount: u64) {
         counter.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// Adds what another read fetched, as part of this one.
+    pub(super) fn add_fetches(&self, other: &Self) {
+        for (counter, more) in [
+            (&self.bytes_read, &other.bytes_read),
+            (&self.requests, &other.requests),
+            (&self.fetch_nanoseconds, &other.fetch_nanoseconds),
+        ] {
+            Self::add(counter, more.load(Ordering::Relaxed));
+        }
     }
 
     /// Adds a time to a counter of nanoseconds.

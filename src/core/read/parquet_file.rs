@@ -67,13 +67,16 @@ struct OpenBytes {
 /// What must be known of a row group before it is fetched.
 #[derive(Debug)]
 pub(super) struct RowGroup {
+    /// The position of its first row in the file.
+    pub(super) first_row: u64,
     /// Its number of rows.
     pub(super) rows: u64,
     /// Where its needed column chunks lie, one each leaf of the projection.
     pub(super) chunks: Vec<Range<u64>>,
     /// The length of these chunks, in bytes.
     pub(super) stored_bytes: u64,
-    /// About how many bytes its needed columns take when decoded.
+    /// About how many bytes its needed columns take when decoded, those that the file lacks
+    /// included.
     pub(super) decoded_bytes: u64,
 }
 
@@ -86,7 +89,7 @@ struct Part {
 
 impl Source {
     /// Reads ranges of a file, and checks that all of each came.
-    async fn fetch(&self, path: &RawPath, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+    pub(super) async fn fetch(&self, path: &RawPath, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         if ranges.is_empty() {
             return Ok(Vec::new());
         }
@@ -150,7 +153,7 @@ impl Source {
             }
         };
         let file = panics::caught("the Parquet metadata", || {
-            ParquetFile::new(self, path, size, (&metadata, tail), wanted, output)
+            ParquetFile::new(self, task, size, (&metadata, tail), wanted, output)
         })
         .map_err(|error| error.in_file(path))?;
         ReadMetrics::add(&self.metrics.files_opened, 1);
@@ -248,7 +251,7 @@ impl Part {
 impl ParquetFile {
     fn new(
         source: &Source,
-        path: &RawPath,
+        task: &FileScanTask,
         size: u64,
         (metadata, mut tail): (&Bytes, Part),
         wanted: &[Arc<NestedField>],
@@ -259,11 +262,14 @@ impl ParquetFile {
             wanted,
             Arc::clone(output),
             metadata.file_metadata().schema_descr(),
+            task,
         )?;
         let mut row_groups = Vec::with_capacity(metadata.num_row_groups());
         let mut cut_down = Vec::with_capacity(metadata.num_row_groups());
+        let mut first_row = 0_u64;
         for (index, row_group) in metadata.row_groups().iter().enumerate() {
-            let (known, columns) = RowGroup::new(index, row_group, &projection, size)?;
+            let (known, columns) = RowGroup::new(index, row_group, first_row, &projection, size)?;
+            first_row = first_row.saturating_add(known.rows);
             cut_down.push(
                 RowGroupMetaData::builder(Arc::clone(&projection.schema))
                     .set_num_rows(row_group.num_rows())
@@ -288,7 +294,7 @@ impl ParquetFile {
             .map_or(0, |held| held.metadata().memory_size());
         let open = OpenBytes::new(&source.open_bytes, held.saturating_add(tail.bytes.len()));
         Ok(Self {
-            path: path.clone(),
+            path: task.path.clone(),
             projection,
             row_groups,
             metadata,
@@ -303,6 +309,7 @@ impl RowGroup {
     fn new(
         index: usize,
         metadata: &RowGroupMetaData,
+        first_row: u64,
         projection: &Projection,
         file_size: u64,
     ) -> Result<(Self, Vec<ColumnChunkMetaData>)> {
@@ -313,10 +320,11 @@ impl RowGroup {
             )
         })?;
         let mut row_group = Self {
+            first_row,
             rows,
             chunks: Vec::with_capacity(projection.leaves.len()),
             stored_bytes: 0,
-            decoded_bytes: 0,
+            decoded_bytes: projection.substitute_size().saturating_mul(rows),
         };
         let mut columns = Vec::with_capacity(projection.leaves.len());
         for leaf in &projection.leaves {

@@ -9,10 +9,14 @@ use arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
 use parquet::basic::{ConvertedType, Repetition};
 use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor, Type as ParquetType, TypePtr};
 
-use super::arrow_types::{arrow_field, arrow_type, map_entries, struct_fields, variant_fields};
+use super::arrow_types::{arrow_field, map_entries, struct_fields, variant_fields};
 use super::assemble::{Assembly, Member};
+use super::field_ids::{FieldIds, IdSource};
+use super::metadata_columns::{MetadataColumn, OutputColumn};
+use super::missing::Substitute;
 use super::{leaf, variant};
 use crate::error::{Error, ErrorKind, Result};
+use crate::plan::FileScanTask;
 use crate::spec::{ListType, MapType, NestedField, Schema, StructType, Type};
 
 /// What to decode of one file, and what becomes of it.
@@ -38,15 +42,19 @@ pub(super) struct Column {
     pub(super) member: Member,
 }
 
-/// The fields with these ids, in this order.
+/// The columns as fields, in this order; metadata columns too are fields.
 ///
 /// # Errors
 /// `InvalidArgument` for an id that is no top-level field of the schema.
-pub(super) fn wanted_fields(schema: &Schema, field_ids: &[i32]) -> Result<Vec<Arc<NestedField>>> {
-    field_ids
+pub(super) fn wanted_fields(
+    schema: &Schema,
+    columns: &[OutputColumn],
+) -> Result<Vec<Arc<NestedField>>> {
+    columns
         .iter()
-        .map(|id| {
-            schema.fields().field_by_id(*id).cloned().ok_or_else(|| {
+        .map(|column| match column {
+            OutputColumn::Metadata(column) => Ok(Arc::new(column.field())),
+            OutputColumn::Field(id) => schema.fields().field_by_id(*id).cloned().ok_or_else(|| {
                 Error::new(
                     ErrorKind::InvalidArgument,
                     format!(
@@ -54,7 +62,7 @@ pub(super) fn wanted_fields(schema: &Schema, field_ids: &[i32]) -> Result<Vec<Ar
                         schema.schema_id()
                     ),
                 )
-            })
+            }),
         })
         .collect()
 }
@@ -70,28 +78,25 @@ pub(super) fn output_schema(wanted: &[Arc<NestedField>]) -> SchemaRef {
 }
 
 impl Projection {
-    /// Finds the wanted fields in a file's schema.
+    /// Finds the wanted fields in the schema of the file of a task.
     ///
     /// # Errors
-    /// Without the file's name. `NotSupported` for a file without field ids, and for a missing
-    /// field with a default; `TypeMismatch` where the file's type cannot be read as the field's;
-    /// `Corrupt` for ids that contradict the schema.
+    /// Without the file's name. `TypeMismatch` where the file's type cannot be read as the field's;
+    /// `Corrupt` for ids that contradict the schema, and as [`Substitute::of`] and
+    /// [`IdSource::of_file`].
     pub(super) fn new(
         wanted: &[Arc<NestedField>],
         output: SchemaRef,
         stored: &SchemaDescriptor,
+        task: &FileScanTask,
     ) -> Result<Self> {
         let root = stored.root_schema();
-        if !wanted.is_empty() && !root.get_fields().is_empty() && !has_field_ids(root) {
-            return Err(Error::not_supported(
-                "the file has no field ids, and name mapping is not supported yet",
-            )
-            .with_hint(
-                "Rewrite the file with a writer that stores Iceberg field ids in Parquet files.",
-            ));
-        }
-        let mut pruner = Pruner { leaves: Vec::new() };
-        let (fields, members) = pruner.members(wanted, root, 0, &mut Vec::new())?;
+        let ids = IdSource::of_file(task, wanted.is_empty() || has_field_ids(root))?;
+        let mut pruner = Pruner {
+            leaves: Vec::new(),
+            task,
+        };
+        let (fields, members) = pruner.members(wanted, root, 0, ids.columns(), &mut Vec::new())?;
         let schema = ParquetType::group_type_builder(root.name())
             .with_fields(fields)
             .build()
@@ -109,6 +114,24 @@ impl Projection {
                 .collect(),
             output,
         })
+    }
+
+    /// About how many bytes a row takes of what the file does not have.
+    pub(super) fn substitute_size(&self) -> u64 {
+        self.columns
+            .iter()
+            .map(|column| column.member.substitute_size())
+            .fold(0, u64::saturating_add)
+    }
+}
+
+impl Projection {
+    /// The name of a column of which the file lacks the column itself or something in it.
+    pub(super) fn missing_column(&self) -> Option<&str> {
+        self.columns
+            .iter()
+            .find(|column| column.member.is_missing())
+            .map(|column| column.name.as_str())
     }
 }
 
@@ -131,8 +154,9 @@ fn count_leaves(stored: &ParquetType) -> usize {
 }
 
 /// Builds the cut-down schema; its leaves come out in the order they are appended in.
-struct Pruner {
+struct Pruner<'a> {
     leaves: Vec<usize>,
+    task: &'a FileScanTask,
 }
 
 /// The names down to a field, for messages.
@@ -148,7 +172,7 @@ enum ListShape<'a> {
     Three { element: &'a TypePtr },
 }
 
-impl Pruner {
+impl Pruner<'_> {
     /// Finds fields among those of a group by id: the found ones cut down, and for each wanted
     /// one what becomes of it.
     fn members(
@@ -156,15 +180,20 @@ impl Pruner {
         wanted: &[Arc<NestedField>],
         group: &ParquetType,
         first_leaf: usize,
+        ids: FieldIds<'_>,
         path: &mut Path,
     ) -> Result<(Vec<TypePtr>, Vec<Member>)> {
-        let stored = fields_by_id(group, first_leaf);
+        let stored = fields_by_id(group, first_leaf, ids);
         let mut found = Vec::new();
         let mut members = Vec::with_capacity(wanted.len());
         for field in wanted {
             path.push(field.name.clone());
+            let metadata_column = MetadataColumn::by_field_id(field.id);
             let member = match stored.get(&field.id) {
-                Some((_, _, true)) => {
+                _ if metadata_column.is_some_and(|column| !column.is_stored(self.task)) => {
+                    self.missing(field, path)?
+                }
+                Some(stored) if stored.twice => {
                     return Err(Error::new(
                         ErrorKind::Corrupt,
                         format!(
@@ -174,15 +203,20 @@ impl Pruner {
                         ),
                     ));
                 }
-                Some((stored, leaf, false)) => {
-                    let (pruned, assembly) = self.field(field, stored, *leaf, path)?;
+                Some(stored) if stored.inner_ids.reach(field) => {
+                    let leaf = stored.first_leaf;
+                    let (pruned, mut assembly) =
+                        self.field(field, stored.field, leaf, stored.inner_ids, path)?;
+                    if metadata_column.is_some() {
+                        assembly = self.overriding(field, assembly, path)?;
+                    }
                     found.push(pruned);
                     Member {
                         decoded: Some(found.len() - 1),
                         assembly,
                     }
                 }
-                None => missing(field, path)?,
+                _ => self.missing(field, path)?,
             };
             path.pop();
             members.push(member);
@@ -190,11 +224,35 @@ impl Pruner {
         Ok((found, members))
     }
 
+    /// What stands for a field that the file does not have.
+    fn missing(&self, field: &NestedField, path: &Path) -> Result<Member> {
+        Ok(Member {
+            decoded: None,
+            assembly: Assembly::Missing(self.substitute(field, path)?),
+        })
+    }
+
+    fn substitute(&self, field: &NestedField, path: &Path) -> Result<Substitute> {
+        Substitute::of(field, self.task).map_err(|error| error.in_column(path.join(".")))
+    }
+
+    /// A metadata column that the file has: rows that it does not give a value have the usual one.
+    fn overriding(&self, field: &NestedField, stored: Assembly, path: &Path) -> Result<Assembly> {
+        let Assembly::Leaf(stored) = stored else {
+            return Ok(stored);
+        };
+        Ok(Assembly::Overriding {
+            stored,
+            otherwise: self.substitute(field, path)?,
+        })
+    }
+
     fn field(
         &mut self,
         wanted: &NestedField,
         stored: &TypePtr,
         first_leaf: usize,
+        ids: FieldIds<'_>,
         path: &mut Path,
     ) -> Result<(TypePtr, Assembly)> {
         match &wanted.field_type {
@@ -214,10 +272,10 @@ impl Pruner {
                 if !is_plain_group(stored) || leaf::repetition(stored) == Repetition::REPEATED {
                     return Err(mismatch(wanted, stored, path));
                 }
-                self.structure(members, stored, first_leaf, path)
+                self.structure(members, stored, first_leaf, ids, path)
             }
-            Type::List(list) => self.list(wanted, list, stored, first_leaf, path),
-            Type::Map(map) => self.map(wanted, map, stored, first_leaf, path),
+            Type::List(list) => self.list(wanted, list, stored, first_leaf, ids, path),
+            Type::Map(map) => self.map(wanted, map, stored, first_leaf, ids, path),
             Type::Variant => {
                 if !variant::is_variant(stored) {
                     return Err(mismatch(wanted, stored, path));
@@ -236,9 +294,10 @@ impl Pruner {
         members: &StructType,
         stored: &TypePtr,
         first_leaf: usize,
+        ids: FieldIds<'_>,
         path: &mut Path,
     ) -> Result<(TypePtr, Assembly)> {
-        let (mut found, planned) = self.members(members.fields(), stored, first_leaf, path)?;
+        let (mut found, planned) = self.members(members.fields(), stored, first_leaf, ids, path)?;
         if found.is_empty() {
             // Some leaf must tell which structs are null.
             found.push(self.witness(stored, first_leaf, path)?);
@@ -292,17 +351,22 @@ impl Pruner {
         list: &ListType,
         stored: &TypePtr,
         first_leaf: usize,
+        ids: FieldIds<'_>,
         path: &mut Path,
     ) -> Result<(TypePtr, Assembly)> {
         let Some(shape) = list_shape(stored) else {
             return Err(mismatch(wanted, stored, path));
         };
         path.push("element".to_owned());
+        let ids = ids
+            .of_part("element", &list.element)
+            .unwrap_or(FieldIds::None);
         let (pruned, element) = match shape {
-            ListShape::Bare => self.repeated(&list.element, stored, first_leaf, path)?,
+            ListShape::Bare => self.repeated(&list.element, stored, first_leaf, ids, path)?,
             ListShape::Two { repeated } => {
                 check_id(repeated, &list.element, path)?;
-                let (pruned, element) = self.repeated(&list.element, repeated, first_leaf, path)?;
+                let (pruned, element) =
+                    self.repeated(&list.element, repeated, first_leaf, ids, path)?;
                 // Under this name a group with one field is still the element itself.
                 let pruned = if pruned.is_group() {
                     let fields = pruned.get_fields().to_vec();
@@ -314,7 +378,8 @@ impl Pruner {
             }
             ListShape::Three { element } => {
                 check_id(element, &list.element, path)?;
-                let (pruned, assembly) = self.field(&list.element, element, first_leaf, path)?;
+                let (pruned, assembly) =
+                    self.field(&list.element, element, first_leaf, ids, path)?;
                 let repeated = group("list", Repetition::REPEATED, None, vec![pruned])?;
                 (annotated(stored, ConvertedType::LIST, repeated)?, assembly)
             }
@@ -333,6 +398,7 @@ impl Pruner {
         element: &NestedField,
         repeated: &TypePtr,
         first_leaf: usize,
+        ids: FieldIds<'_>,
         path: &mut Path,
     ) -> Result<(TypePtr, Assembly)> {
         match &element.field_type {
@@ -344,7 +410,7 @@ impl Pruner {
                 Ok((decoded, Assembly::Leaf(conversion)))
             }
             Type::Struct(members) if is_plain_group(repeated) => {
-                self.structure(members, repeated, first_leaf, path)
+                self.structure(members, repeated, first_leaf, ids, path)
             }
             _ => Err(mismatch(element, repeated, path)),
         }
@@ -356,6 +422,7 @@ impl Pruner {
         map: &MapType,
         stored: &TypePtr,
         first_leaf: usize,
+        ids: FieldIds<'_>,
         path: &mut Path,
     ) -> Result<(TypePtr, Assembly)> {
         let entries = match stored.get_basic_info().converted_type() {
@@ -377,12 +444,15 @@ impl Pruner {
         };
         path.push("key".to_owned());
         check_id(stored_key, &map.key, path)?;
-        let (pruned_key, key) = self.field(&map.key, stored_key, first_leaf, path)?;
+        let key_ids = ids.of_part("key", &map.key).unwrap_or(FieldIds::None);
+        let (pruned_key, key) = self.field(&map.key, stored_key, first_leaf, key_ids, path)?;
         path.pop();
         path.push("value".to_owned());
         check_id(stored_value, &map.value, path)?;
         let value_leaf = first_leaf + count_leaves(stored_key);
-        let (pruned_value, value) = self.field(&map.value, stored_value, value_leaf, path)?;
+        let value_ids = ids.of_part("value", &map.value).unwrap_or(FieldIds::None);
+        let (pruned_value, value) =
+            self.field(&map.value, stored_value, value_leaf, value_ids, path)?;
         path.pop();
         let entry = group(
             "key_value",
@@ -399,42 +469,42 @@ impl Pruner {
     }
 }
 
-/// A field of a group: itself, the index of its first leaf, and whether its id is there twice.
-type Stored<'a> = (&'a TypePtr, usize, bool);
+/// A field of a group of the file.
+struct Stored<'a> {
+    field: &'a TypePtr,
+    /// The index of its first leaf.
+    first_leaf: usize,
+    /// The ids of what is inside.
+    inner_ids: FieldIds<'a>,
+    /// Whether another one has the same id.
+    twice: bool,
+}
 
 /// The fields of a group by their ids.
-fn fields_by_id(group: &ParquetType, first_leaf: usize) -> HashMap<i32, Stored<'_>> {
+fn fields_by_id<'a>(
+    group: &'a ParquetType,
+    first_leaf: usize,
+    ids: FieldIds<'a>,
+) -> HashMap<i32, Stored<'a>> {
     let mut leaf = first_leaf;
     let mut fields: HashMap<i32, Stored<'_>> = HashMap::new();
-    for field in group.get_fields() {
+    for (place, field) in group.get_fields().iter().enumerate() {
         let info = field.get_basic_info();
-        if info.has_id() {
+        let stored_id = info.has_id().then(|| info.id());
+        if let Some((id, inner_ids)) = ids.of_field(place, info.name(), stored_id) {
             fields
-                .entry(info.id())
-                .and_modify(|(_, _, twice)| *twice = true)
-                .or_insert((field, leaf, false));
+                .entry(id)
+                .and_modify(|stored| stored.twice = true)
+                .or_insert(Stored {
+                    field,
+                    first_leaf: leaf,
+                    inner_ids,
+                    twice: false,
+                });
         }
         leaf += count_leaves(field);
     }
     fields
-}
-
-/// What stands for a field that the file does not have.
-fn missing(field: &NestedField, path: &Path) -> Result<Member> {
-    if field
-        .initial_default
-        .as_ref()
-        .is_some_and(|default| !default.is_null())
-    {
-        return Err(Error::not_supported(format!(
-            "column \"{}\": default values of columns that a file lacks are not supported yet",
-            path.join(".")
-        )));
-    }
-    Ok(Member {
-        decoded: None,
-        assembly: Assembly::Missing(arrow_type(&field.field_type)),
-    })
 }
 
 /// A list's element and a map's key and value have their place; an id must not contradict it.

@@ -14,6 +14,7 @@ use tokio::task::{JoinError, JoinHandle, JoinSet};
 use super::ReadRequest;
 use super::channel::BatchSender;
 use super::decode::{BATCH_BYTES, ColumnChunks, RowGroupDecoder};
+use super::deletes::{DeleteMemory, FileDeletes, InUse, PendingDeletes, share_deletes};
 use super::metrics::ReadMetrics;
 use super::panics;
 use super::parquet_file::{ParquetFile, RowGroup, Source};
@@ -28,7 +29,7 @@ use crate::spec::NestedField;
 /// ends early has not fetched much for nothing.
 const MAX_AHEAD: usize = 32;
 /// Memory is counted in steps of this many bytes, so that any budget fits a semaphore.
-const STEP: u64 = 1024;
+pub(super) const STEP: u64 = 1024;
 
 /// What a read's user makes of a batch.
 pub(super) type Convert<T> = Arc<dyn Fn(RecordBatch) -> Result<T> + Send + Sync>;
@@ -37,8 +38,24 @@ pub(super) type Convert<T> = Arc<dyn Fn(RecordBatch) -> Result<T> + Send + Sync>
 struct Unit {
     file: Arc<ParquetFile>,
     row_group: usize,
+    deletes: Option<Arc<(FileDeletes, InUse)>>,
     chunks: Spawned<ColumnChunks>,
     _memory: OwnedSemaphorePermit,
+}
+
+/// A file that is being opened.
+struct Opening {
+    /// Counts the files of the read.
+    number: usize,
+    /// About how many bytes its deletes were to take when this began.
+    delete_bytes: u64,
+    opened: Spawned<Opened>,
+}
+
+/// A file whose footer and whose deletes have been read.
+struct Opened {
+    file: Arc<ParquetFile>,
+    deletes: Option<FileDeletes>,
 }
 
 /// A task that ends when nobody waits for it any more.
@@ -65,9 +82,8 @@ pub(super) async fn run<T: Send + 'static>(
     convert: Convert<T>,
     sender: BatchSender<T>,
 ) {
-    if let Err(error) = work(request, convert, sender.clone()).await {
-        sender.fail(error);
-    }
+    let outcome = work(request, convert, sender.clone()).await;
+    sender.end(outcome);
 }
 
 async fn work<T: Send + 'static>(
@@ -105,8 +121,7 @@ async fn fetch_all<T>(
     shared: Arc<Shared<T>>,
     units: mpsc::Sender<Unit>,
 ) -> Result<()> {
-    let wanted: Arc<[Arc<NestedField>]> =
-        wanted_fields(&request.schema, &request.field_ids)?.into();
+    let wanted: Arc<[Arc<NestedField>]> = wanted_fields(&request.schema, &request.columns)?.into();
     let output = output_schema(&wanted);
     let source = Source {
         files: Arc::clone(&request.files),
@@ -116,29 +131,59 @@ async fn fetch_all<T>(
     let open_limit = (request.memory / 8) as u64;
     let budget = steps(unit_memory(request.memory) as u64).max(1);
     let memory = Arc::new(Semaphore::new(budget as usize));
-    let mut tasks = request.tasks.into_iter();
+    let deletes = share_deletes(&request.tasks);
+    // What deletes may take is never all, and row groups never wait for that.
+    let (delete_budget, unit_budget) = match deletes.iter().any(Option::is_some) {
+        true => (budget - budget.div_ceil(4), budget.div_ceil(4)),
+        false => (0, budget),
+    };
+    let delete_memory = DeleteMemory::new(Arc::clone(&memory), delete_budget);
+    let mut tasks = request
+        .tasks
+        .into_iter()
+        .zip(deletes)
+        .enumerate()
+        .peekable();
     let mut opening = VecDeque::new();
     let mut open_ahead = request.threads.max(1);
     loop {
         // Files with much metadata are not opened far ahead.
         while (opening.is_empty()
             || opening.len() < open_ahead && source.open_bytes.load(Ordering::Relaxed) < open_limit)
-            && let Some(task) = tasks.next()
+            && let Some((_, (_, deletes))) = tasks.peek()
         {
-            opening.push_back(open(source.clone(), task, Arc::clone(&wanted), &output));
+            let bytes = deletes.as_ref().map_or(0, PendingDeletes::expected_bytes);
+            let ahead = opening.iter().fold(bytes, |sum, opening: &Opening| {
+                sum.saturating_add(opening.delete_bytes)
+            });
+            if !opening.is_empty() && bytes > 0 && !delete_memory.has_room_for(ahead) {
+                break;
+            }
+            let Some((number, (task, deletes))) = tasks.next() else {
+                break;
+            };
+            let deletes = deletes.map(|deletes| (number, deletes, Arc::clone(&delete_memory)));
+            let opened = open(source.clone(), task, deletes, Arc::clone(&wanted), &output);
+            opening.push_back(Opening {
+                number,
+                delete_bytes: bytes,
+                opened,
+            });
         }
-        let Some(file) = opening.pop_front() else {
+        let Some(Opening { number, opened, .. }) = opening.pop_front() else {
             return Ok(());
         };
         open_ahead = (open_ahead * 2).min(MAX_AHEAD);
-        let file = Arc::new(file.result().await?);
+        delete_memory.give_turn(number);
+        let Opened { file, deletes } = opened.result().await?;
+        let deletes = deletes.map(|deletes| Arc::new((deletes, delete_memory.in_use())));
         for (index, row_group) in file.row_groups.iter().enumerate() {
             if row_group.rows == 0 {
                 continue;
             }
             shared.ahead.take().await?;
             // A row group larger than the budget waits for all of it, and is then alone.
-            let steps = steps(memory_of(row_group)).clamp(1, budget);
+            let steps = steps(memory_of(row_group)).clamp(1, unit_budget);
             let permit = Arc::clone(&memory)
                 .acquire_many_owned(steps)
                 .await
@@ -147,6 +192,7 @@ async fn fetch_all<T>(
                 chunks: fetch(source.clone(), Arc::clone(&file), index),
                 file: Arc::clone(&file),
                 row_group: index,
+                deletes: deletes.clone(),
                 _memory: permit,
             };
             if units.send(unit).await.is_err() {
@@ -160,19 +206,45 @@ async fn fetch_all<T>(
 fn open(
     source: Source,
     task: FileScanTask,
+    deletes: Option<(usize, PendingDeletes, Arc<DeleteMemory>)>,
     wanted: Arc<[Arc<NestedField>]>,
     output: &SchemaRef,
-) -> Spawned<ParquetFile> {
+) -> Spawned<Opened> {
     let output = Arc::clone(output);
     Spawned(tokio::spawn(async move {
-        match task.format {
-            FileFormat::Parquet => source.open(&task, &wanted, &output).await,
-            other => Err(Error::not_supported(format!(
-                "file \"{}\": data files of format {other:?} are not supported yet",
-                task.path
-            ))),
-        }
+        let Some((number, deletes, memory)) = deletes else {
+            let file = open_file(&source, &task, &wanted, &output).await?;
+            return Ok(Opened {
+                file: Arc::new(file),
+                deletes: None,
+            });
+        };
+        let read_with = deletes.read_with(&wanted, &output)?;
+        let (wanted, schema) = (Arc::clone(&read_with.wanted), Arc::clone(&read_with.schema));
+        let (file, deletes) = futures::try_join!(
+            open_file(&source, &task, &wanted, &schema),
+            deletes.load(number, read_with, &source, &memory)
+        )?;
+        Ok(Opened {
+            file: Arc::new(file),
+            deletes: Some(deletes),
+        })
     }))
+}
+
+async fn open_file(
+    source: &Source,
+    task: &FileScanTask,
+    wanted: &[Arc<NestedField>],
+    output: &SchemaRef,
+) -> Result<ParquetFile> {
+    match task.format {
+        FileFormat::Parquet => source.open(task, wanted, output).await,
+        other => Err(Error::not_supported(format!(
+            "file \"{}\": data files of format {other:?} are not supported yet",
+            task.path
+        ))),
+    }
 }
 
 fn fetch(source: Source, file: Arc<ParquetFile>, row_group: usize) -> Spawned<ColumnChunks> {
@@ -204,9 +276,18 @@ async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<boo
         RowGroupDecoder::new(Arc::clone(&unit.file), unit.row_group, chunks, still_wanted)?;
     loop {
         let started = Instant::now();
+        let first_row = decoder.next_row();
         let Some(batch) = decoder.next()? else {
             return Ok(true);
         };
+        let decoded_rows = batch.num_rows() as u64;
+        let batch = match &unit.deletes {
+            None => batch,
+            Some(deletes) => panics::caught("deletes", || deletes.0.apply(first_row, batch))
+                .map_err(|error| error.in_file(&unit.file.path))?,
+        };
+        let deleted = decoded_rows.saturating_sub(batch.num_rows() as u64);
+        ReadMetrics::add(&shared.metrics.rows_deleted, deleted);
         let pieces = size::split(batch, BATCH_BYTES);
         ReadMetrics::add_time(&shared.metrics.decode_nanoseconds, started.elapsed());
         for (piece, bytes) in pieces {
@@ -214,6 +295,10 @@ async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<boo
                 return Ok(false);
             }
             let rows = piece.num_rows() as u64;
+            if rows == 0 {
+                tokio::task::yield_now().await;
+                continue;
+            }
             let converted = panics::caught("a batch", || (shared.convert)(piece))
                 .map_err(|error| error.in_file(&unit.file.path))?;
             ReadMetrics::add(&shared.metrics.rows_read, rows);
@@ -238,7 +323,7 @@ pub(super) fn batch_memory(memory: usize) -> usize {
 
 /// How much memory a row group uses while it waits and is decoded: its stored bytes, and of its
 /// decoded ones a batch and a page of every column.
-fn memory_of(row_group: &RowGroup) -> u64 {
+pub(super) fn memory_of(row_group: &RowGroup) -> u64 {
     const PAGE: u64 = 1 << 20;
     let pages = PAGE.saturating_mul(row_group.chunks.len() as u64);
     let decoded = row_group
@@ -247,11 +332,11 @@ fn memory_of(row_group: &RowGroup) -> u64 {
     row_group.stored_bytes.saturating_add(decoded)
 }
 
-fn steps(bytes: u64) -> u32 {
+pub(super) fn steps(bytes: u64) -> u32 {
     u32::try_from(bytes.div_ceil(STEP)).unwrap_or(u32::MAX)
 }
 
-fn stopped() -> Error {
+pub(super) fn stopped() -> Error {
     Error::new(ErrorKind::Internal, "the read has been stopped")
 }
 

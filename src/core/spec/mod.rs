@@ -6,6 +6,7 @@ mod calendar;
 #[cfg(test)]
 pub(crate) mod corpus_tests;
 pub mod data_file;
+pub mod deletion_vector;
 pub mod file_stats;
 mod iso_text;
 mod json;
@@ -19,6 +20,7 @@ pub mod partition;
 pub mod partition_tuple;
 #[cfg(test)]
 mod property_tests;
+pub mod puffin;
 #[cfg(test)]
 mod reference_manifest_tests;
 pub mod schema;
@@ -42,12 +44,14 @@ pub mod value;
 mod value_json;
 
 pub use data_file::{DataContent, DataFile, FileFormat};
+pub use deletion_vector::parse_deletion_vector;
 pub use file_stats::{ColumnStats, FileStats};
 pub use manifest::{ManifestEntry, ManifestEntryStatus, ManifestHeader, ManifestReader};
 pub use manifest_list::{FieldSummary, ManifestContent, ManifestFile, read_manifest_list};
 pub use name_mapping::NameMapping;
 pub use partition::{PartitionField, PartitionSpec};
 pub use partition_tuple::Partition;
+pub use puffin::{PuffinBlob, PuffinFooter};
 pub use schema::Schema;
 pub use snapshot::{Snapshot, SnapshotManifests, SnapshotReference};
 pub use sort_order::SortOrder;

@@ -34,6 +34,7 @@ pub unsafe extern "C-unwind" fn explain_foreign_scan(
     output.number("Manifests Total", state.plan.manifests_total as u64);
     output.number("Manifests Skipped", state.plan.manifests_skipped as u64);
     output.number("Data Files Total", state.plan.tasks.len() as u64);
+    output.number("Delete Files Read", state.plan.delete_files_total as u64);
     if analyze {
         let metrics = &state.metrics;
         output.number(
@@ -45,6 +46,7 @@ pub unsafe extern "C-unwind" fn explain_foreign_scan(
             metrics.row_groups_total.load(Ordering::Relaxed),
         );
         output.number("Rows Read", metrics.rows_read.load(Ordering::Relaxed));
+        output.number("Rows Deleted", metrics.rows_deleted.load(Ordering::Relaxed));
         output.number("Bytes Read", metrics.bytes_read.load(Ordering::Relaxed));
     }
 }

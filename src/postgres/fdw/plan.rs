@@ -37,7 +37,9 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
         let role = effective_role(planned_role(root, relation));
         let opened = ForeignRelation::open(relation_oid, role, &attribute_numbers);
         let plan = opened.plan_files();
-        let total_rows = plan.records.map_or(UNKNOWN_ROWS, |records| records as f64);
+        let total_rows = plan
+            .remaining_records()
+            .map_or(UNKNOWN_ROWS, |records| records as f64);
         let state = PlanState {
             attribute_numbers,
             total_bytes: plan.total_bytes as f64,

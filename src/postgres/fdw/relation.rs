@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use iceberg_core::catalog::{self, Table};
 use iceberg_core::plan::{ScanPlan, plan_files};
-use iceberg_core::spec::{Schema, Snapshot, StructType};
+use iceberg_core::read::OutputColumn;
+use iceberg_core::spec::{Schema, Snapshot, StructType, Type};
 use iceberg_core::storage::SharedFileReader;
 use iceberg_core::{Error, Result};
 use pgrx::PgRelation;
@@ -28,14 +29,14 @@ pub struct ForeignRelation {
     columns: Vec<MatchedColumn>,
 }
 
-/// A column of the foreign table and the field it stands for.
+/// A column of the foreign table and what it stands for.
 pub struct MatchedColumn {
     /// Its number in the foreign table, from 1.
     pub attribute_number: i16,
     /// Its declared type.
     pub declared: PostgresType,
-    /// The field's id.
-    pub field_id: i32,
+    /// What it is in the Iceberg table.
+    pub source: OutputColumn,
     /// How its values are converted.
     pub plan: ColumnPlan,
 }
@@ -140,13 +141,9 @@ fn match_columns(
         .map(|attribute| {
             let options = ColumnOptions::of_column(relation, attribute.attnum);
             let name = crate::encoding::from_server(name_of(attribute)).or_raise();
-            let field = match (&options.field_id, &options.column_name) {
-                (Some(id), _) => fields.field_by_id(*id),
-                (None, Some(column_name)) => fields.field_by_name(column_name),
-                (None, None) => fields.field_by_name(&name),
-            };
-            let Some(field) = field else {
-                no_such_field(&name, &options, location, fields)
+            let (source, field_type) = match find(&options, &name, fields) {
+                Some(found) => found,
+                None => no_such_field(&name, &options, location, fields),
             };
             let declared = PostgresType {
                 oid: attribute.atttypid,
@@ -155,14 +152,27 @@ fn match_columns(
             MatchedColumn {
                 attribute_number: attribute.attnum,
                 declared,
-                field_id: field.id,
+                source,
                 plan: ColumnPlan {
-                    conversion: Conversion::choose(&name, &field.field_type, declared).or_raise(),
+                    conversion: Conversion::choose(&name, &field_type, declared).or_raise(),
                     name,
                 },
             }
         })
         .collect()
+}
+
+/// What a column stands for, and the type of its values.
+fn find(options: &ColumnOptions, name: &str, fields: &StructType) -> Option<(OutputColumn, Type)> {
+    if let Some(column) = options.metadata_column {
+        return Some((OutputColumn::Metadata(column), column.field_type()));
+    }
+    let field = match (&options.field_id, &options.column_name) {
+        (Some(id), _) => fields.field_by_id(*id),
+        (None, Some(column_name)) => fields.field_by_name(column_name),
+        (None, None) => fields.field_by_name(name),
+    }?;
+    Some((OutputColumn::Field(field.id), field.field_type.clone()))
 }
 
 fn name_of(attribute: &pg_sys::FormData_pg_attribute) -> &std::ffi::CStr {

@@ -25,6 +25,8 @@ pub struct ScanState {
     pub metrics: Arc<ReadMetrics>,
     columns: Vec<OutputColumn>,
     fills_all_columns: bool,
+    /// Whether no column needs a finishing step: then a row is only copied.
+    all_ready: bool,
     receiver: Option<BatchReceiver<DatumBatch>>,
     batch: Option<DatumBatch>,
     next_row: usize,
@@ -67,6 +69,7 @@ pub unsafe extern "C-unwind" fn begin_foreign_scan(node: *mut ForeignScanState, 
         let descriptor = (*(*node).ss.ss_ScanTupleSlot).tts_tupleDescriptor;
         let state = ScanState {
             fills_all_columns: columns.len() == (*descriptor).natts as usize,
+            all_ready: columns.iter().all(|column| column.finish.is_ready()),
             metrics: Arc::default(),
             relation,
             plan,
@@ -177,11 +180,11 @@ impl ScanState {
             .collect();
         let request = ReadRequest {
             schema: Arc::clone(self.relation.schema()),
-            field_ids: self
+            columns: self
                 .relation
                 .columns()
                 .iter()
-                .map(|column| column.field_id)
+                .map(|column| column.source)
                 .collect(),
             tasks: self.plan.tasks.clone(),
             files: Arc::clone(self.relation.files()),
@@ -219,6 +222,15 @@ impl ScanState {
             if !self.fills_all_columns {
                 let natts = (*(*slot).tts_tupleDescriptor).natts as usize;
                 std::slice::from_raw_parts_mut(nulls, natts).fill(true);
+            }
+            if self.all_ready {
+                for (column, output) in batch.columns.iter().zip(&self.columns) {
+                    *nulls.add(output.slot_index) =
+                        column.nulls.as_ref().is_some_and(|nulls| nulls[row]);
+                    *values.add(output.slot_index) = Datum::from(column.values[row]);
+                }
+                pg_sys::ExecStoreVirtualTuple(slot);
+                return;
             }
             for (column, output) in batch.columns.iter().zip(&mut self.columns) {
                 let value = output.finish.apply(column, row);

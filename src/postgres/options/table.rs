@@ -5,6 +5,7 @@ use std::ffi::CStr;
 
 use iceberg_core::Result;
 use iceberg_core::catalog::{self, MetadataSelection, PathCatalog, TableIdent};
+use iceberg_core::read::MetadataColumn;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
@@ -54,6 +55,8 @@ pub struct ColumnOptions {
     pub field_id: Option<i32>,
     /// The name of the field.
     pub column_name: Option<String>,
+    /// What it tells about the row, if it is no field.
+    pub metadata_column: Option<MetadataColumn>,
 }
 
 impl ServerOptions {
@@ -222,6 +225,9 @@ impl ColumnOptions {
                 .integer("field_id")
                 .and_then(|id| i32::try_from(id).ok()),
             column_name: given.get("column_name").map(str::to_owned),
+            metadata_column: given
+                .get("metadata_column")
+                .and_then(MetadataColumn::by_name),
         }
     }
 }

@@ -84,7 +84,7 @@ impl ByReference for Lists<'_> {
                 arena,
             },
         )?;
-        check_size(arena.len() - at)?;
+        check_size(arena.offset() - at)?;
         arena.end_varlena(at);
         Ok(())
     }

@@ -23,9 +23,9 @@ pub struct DatumBatch {
 pub struct DatumColumn {
     /// A word a row: the value, or the address of it in `arena`, or, for what is made of `inner`, its
     /// place there. Unspecified where null.
-    values: Vec<u64>,
+    pub values: Vec<u64>,
     /// Whether a row is null; `None` where no row is.
-    nulls: Option<Vec<bool>>,
+    pub nulls: Option<Vec<bool>>,
     /// The columns that the backend makes composites and arrays of.
     inner: Vec<DatumColumn>,
     /// Holds what `values` points to.
@@ -171,14 +171,14 @@ impl DatumColumn {
                 None => {
                     for row in 0..array.len() {
                         arena.align(V::ALIGNMENT);
-                        addresses.push(arena.len() as u64);
+                        addresses.push(arena.offset() as u64);
                         values.append(row, &mut arena)?;
                     }
                 }
                 Some(nulls) => {
                     for row in 0..array.len() {
                         arena.align(V::ALIGNMENT);
-                        addresses.push(arena.len() as u64);
+                        addresses.push(arena.offset() as u64);
                         if nulls.is_valid(row) {
                             values.append(row, &mut arena)?;
                         }

@@ -119,6 +119,11 @@ impl Finish {
         }
     }
 
+    /// Whether datums can be used as they are.
+    pub fn is_ready(&self) -> bool {
+        matches!(self, Self::Ready)
+    }
+
     /// The finished datum of a row, `None` where it is null; what it makes lives in the current
     /// memory context.
     ///

@@ -10,7 +10,8 @@ use flate2::write::GzEncoder;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
-use super::manifest::{Entry, manifest, manifest_list};
+use super::deletes::{deletion_vector, position_delete_file, puffin};
+use super::manifest::{DeleteEntry, Entry, Listed, delete_manifest, manifest, manifest_list};
 use super::parquet_file::parquet_of_arrays;
 
 /// A temporary directory that the server's user can read.
@@ -55,6 +56,8 @@ pub struct Table {
     snapshot_id: i64,
     columns: Vec<Column>,
     entries: Vec<Entry>,
+    deletes: Vec<DeleteEntry>,
+    delete_spec_id: i32,
 }
 
 impl Table {
@@ -68,6 +71,8 @@ impl Table {
             snapshot_id: 1001,
             columns: Vec::new(),
             entries: Vec::new(),
+            deletes: Vec::new(),
+            delete_spec_id: 0,
         }
     }
 
@@ -142,6 +147,117 @@ impl Table {
         self
     }
 
+    /// Makes the manifest say that the last file has this many records and bytes.
+    pub fn claiming(mut self, records: i64, size: i64) -> Table {
+        let last = self.entries.last_mut().expect("a file was added");
+        last.records = records;
+        last.size = size;
+        self
+    }
+
+    /// What the metadata calls a file that is relative to the table.
+    pub fn path_of(&self, path: &str) -> String {
+        format!("{}/{path}", self.location)
+    }
+
+    /// The delete files are listed under another partition spec, also without fields.
+    pub fn delete_spec_id(mut self, spec_id: i32) -> Table {
+        self.delete_spec_id = spec_id;
+        self
+    }
+
+    /// A position delete file of paths relative to the table and positions; its sequence number is above that of the data.
+    pub fn position_deletes(self, path: &str, rows: &[(&str, i64)]) -> Table {
+        let full: Vec<_> = rows
+            .iter()
+            .map(|(path, position)| (self.path_of(path), *position))
+            .collect();
+        let bytes = position_delete_file(full.iter().map(|(path, pos)| (path.as_str(), *pos)));
+        self.delete_file(path, &bytes, rows.len(), 1, &[])
+    }
+
+    /// An equality delete file of columns of the table, given by their ids; its sequence number is above that of the data.
+    pub fn equality_deletes(self, path: &str, columns: &[(i32, ArrayRef)]) -> Table {
+        let ids: Vec<_> = columns.iter().map(|(id, _)| *id).collect();
+        let rows = columns.first().map_or(0, |(_, array)| array.len());
+        let named: Vec<_> = columns
+            .iter()
+            .map(|(id, array)| (*id, format!("key {id}"), array.clone()))
+            .collect();
+        let columns: Vec<_> = named
+            .iter()
+            .map(|(id, name, array)| (*id, name.as_str(), array.clone()))
+            .collect();
+        self.delete_file(path, &parquet_of_arrays(&columns), rows, 2, &ids)
+    }
+
+    /// A delete file of these bytes.
+    pub fn delete_file(
+        self,
+        path: &str,
+        bytes: &[u8],
+        records: usize,
+        content: i32,
+        equality_ids: &[i32],
+    ) -> Table {
+        write(&self.directory.join(path), bytes);
+        let entry = DeleteEntry {
+            content,
+            path: self.path_of(path),
+            format: "PARQUET".to_owned(),
+            records: records as i64,
+            size: bytes.len() as i64,
+            equality_ids: equality_ids.to_vec(),
+            ..DeleteEntry::default()
+        };
+        self.delete_entry(entry)
+    }
+
+    /// A Puffin file with a deletion vector for each of these data files.
+    pub fn deletion_vectors(self, path: &str, vectors: &[(&str, Vec<u64>)]) -> Table {
+        let vectors: Vec<_> = vectors
+            .iter()
+            .map(|(path, positions)| {
+                let blob = deletion_vector(positions.iter().copied());
+                (self.path_of(path), positions.len(), blob)
+            })
+            .collect();
+        let blobs: Vec<_> = vectors
+            .iter()
+            .map(|(path, cardinality, blob)| (path.as_str(), *cardinality, blob.clone()))
+            .collect();
+        let (bytes, offsets) = puffin(&blobs);
+        write(&self.directory.join(path), &bytes);
+        let mut table = self;
+        for ((about, cardinality, blob), offset) in vectors.into_iter().zip(offsets) {
+            let entry = DeleteEntry {
+                content: 1,
+                path: table.path_of(path),
+                format: "PUFFIN".to_owned(),
+                records: cardinality as i64,
+                size: bytes.len() as i64,
+                referenced_data_file: Some(about),
+                content_offset: Some(offset as i64),
+                content_size: Some(blob.len() as i64),
+                ..DeleteEntry::default()
+            };
+            table = table.delete_entry(entry);
+        }
+        table
+    }
+
+    /// A live entry of the delete manifest, whatever it says.
+    pub fn delete_entry(mut self, entry: DeleteEntry) -> Table {
+        self.deletes.push(entry);
+        self
+    }
+
+    /// Changes what the delete manifest says of the delete files so far.
+    pub fn change_deletes(mut self, change: impl FnMut(&mut DeleteEntry)) -> Table {
+        self.deletes.iter_mut().for_each(change);
+        self
+    }
+
     fn schema(&self) -> Json {
         let field = |column: &Column| json!({"id": column.id, "name": column.name, "required": false, "type": column.kind});
         json!({"type": "struct", "schema-id": 0, "fields": self.columns.iter().map(field).collect::<Vec<_>>()})
@@ -151,29 +267,63 @@ impl Table {
     pub fn write_snapshot(&self) -> Json {
         let id = self.snapshot_id;
         let mut metadata = self.metadata_without_snapshot();
-        let manifest_path = format!("metadata/manifest-{id}.avro");
+        let mut manifests = Vec::new();
         let bytes = manifest(id, &self.schema(), &self.entries);
-        write(&self.directory.join(&manifest_path), &bytes);
-        let list = manifest_list(
-            id,
-            &format!("{}/{manifest_path}", self.location),
-            bytes.len(),
-            &self.entries,
-        );
+        manifests.push(self.write_manifest("manifest", &bytes, |listed| {
+            listed.sequence_number = 1;
+            listed.files = self.entries.len();
+            listed.rows = self.entries.iter().map(|entry| entry.records).sum();
+        }));
+        if !self.deletes.is_empty() {
+            let bytes = delete_manifest(id, self.delete_spec_id, &self.schema(), &self.deletes);
+            manifests.push(self.write_manifest("deletes", &bytes, |listed| {
+                listed.sequence_number = 2;
+                listed.content = 1;
+                listed.partition_spec_id = self.delete_spec_id;
+                listed.files = self.deletes.len();
+                listed.rows = self.deletes.iter().map(|entry| entry.records).sum();
+            }));
+            if self.delete_spec_id != 0 {
+                metadata["partition-specs"] = json!([
+                    {"spec-id": 0, "fields": []}, {"spec-id": self.delete_spec_id, "fields": []}]);
+            }
+        }
+        let list = manifest_list(id, &manifests);
         write(
             &self.directory.join(format!("metadata/snap-{id}.avro")),
             &list,
         );
         metadata["current-snapshot-id"] = json!(id);
         metadata["snapshots"] = json!([{
-            "snapshot-id": id, "sequence-number": 1, "timestamp-ms": 1_735_689_600_000_i64, "schema-id": 0,
+            "snapshot-id": id, "sequence-number": 2, "timestamp-ms": 1_735_689_600_000_i64, "schema-id": 0,
             "summary": {"operation": "append"}, "manifest-list": format!("{}/metadata/snap-{id}.avro", self.location),
         }]);
         metadata["snapshot-log"] =
             json!([{"snapshot-id": id, "timestamp-ms": 1_735_689_600_000_i64}]);
         metadata["refs"] = json!({"main": {"snapshot-id": id, "type": "branch"}});
-        metadata["last-sequence-number"] = json!(1);
+        metadata["last-sequence-number"] = json!(2);
         metadata
+    }
+
+    fn write_manifest(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        describe: impl FnOnce(&mut Listed),
+    ) -> Listed {
+        let path = format!("metadata/{name}-{}.avro", self.snapshot_id);
+        write(&self.directory.join(&path), bytes);
+        let mut listed = Listed {
+            path: self.path_of(&path),
+            length: bytes.len(),
+            partition_spec_id: 0,
+            content: 0,
+            sequence_number: 0,
+            files: 0,
+            rows: 0,
+        };
+        describe(&mut listed);
+        listed
     }
 
     /// The metadata of a table that was created and never written to.

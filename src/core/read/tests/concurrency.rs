@@ -1,12 +1,14 @@
 //! Order, parallel work, bounded memory, early ends and errors in the middle.
 //! Nothing in the spec.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use arrow::array::{ArrayRef, AsArray, DictionaryArray, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Int32Type, Schema as ArrowSchema};
+use bytes::Bytes;
 use parquet::file::properties::WriterProperties;
 
 use super::support::*;
@@ -48,14 +50,19 @@ fn values(batches: &[RecordBatch]) -> Vec<i32> {
 
 /// Ten files of ten row groups each.
 fn ten_files() -> MemoryFiles {
-    let mut files = MemoryFiles::default();
-    for file in 0..10 {
-        let content = numbers(file * 10_000..(file + 1) * 10_000, 1_000);
-        files
-            .files
-            .insert(format!("file-{file}.parquet"), content.into());
+    static FILES: OnceLock<HashMap<String, Bytes>> = OnceLock::new();
+    let files = FILES.get_or_init(|| {
+        (0..10)
+            .map(|file| {
+                let content = numbers(file * 10_000..(file + 1) * 10_000, 1_000);
+                (format!("file-{file}.parquet"), content.into())
+            })
+            .collect()
+    });
+    MemoryFiles {
+        files: files.clone(),
+        ..MemoryFiles::default()
     }
-    files
 }
 
 #[test]
@@ -379,4 +386,19 @@ fn a_hundred_reads_that_end_early_leave_nothing_behind() {
         assert!(started.elapsed() < Duration::from_secs(5), "tasks are left");
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+#[test]
+fn a_read_that_is_torn_off_does_not_look_complete() {
+    let files = MemoryFiles {
+        delay: Some(Duration::from_secs(3_600)),
+        ..ten_files()
+    };
+    let runtime = runtime();
+    let mut receiver = start(&runtime, request_of(files));
+    runtime.shutdown_background();
+    let (rows, error) = collect(&mut receiver);
+    assert_eq!(rows, 0);
+    assert_eq!(error.expect("an error").kind(), ErrorKind::Internal);
+    assert!(matches!(receiver.recv_timeout(PATIENCE), RecvOutcome::Done));
 }

@@ -4,7 +4,11 @@
 mod columns;
 mod concurrency;
 mod corrupt;
+mod deletes;
 mod evolution;
 mod layouts;
+mod metadata_columns;
+mod missing;
+mod name_mapping;
 mod support;
 mod variant;

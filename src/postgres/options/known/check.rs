@@ -62,9 +62,8 @@ pub fn check(place: Place, given: &[(String, String)]) -> Result<(), Fault> {
     }
     match place {
         Place::Table => check_table(given),
-        Place::Wrapper | Place::Server | Place::UserMapping | Place::Column | Place::Import => {
-            Ok(())
-        }
+        Place::Column => check_column(given),
+        Place::Wrapper | Place::Server | Place::UserMapping | Place::Import => Ok(()),
     }
 }
 
@@ -171,6 +170,10 @@ fn check_table(given: &[(String, String)]) -> Result<(), Fault> {
     let has = |wanted: &str| given.iter().any(|(name, _)| name == wanted);
     let (location, namespace, table_name) = (has("location"), has("namespace"), has("table_name"));
     let missing = |what: &str| Fault::new(FaultKind::Missing, what.to_owned());
+    let conflict = |one, other| {
+        conflict(one, other)
+            .hint("The table is found either by its location or by its namespace and name.")
+    };
     match (location, namespace, table_name) {
         (true, false, false) | (false, true, true) => Ok(()),
         (true, true, _) => Err(conflict("location", "namespace")),
@@ -188,12 +191,24 @@ fn check_table(given: &[(String, String)]) -> Result<(), Fault> {
     }
 }
 
+/// What must hold among the options of one column.
+fn check_column(given: &[(String, String)]) -> Result<(), Fault> {
+    let has = |wanted: &str| given.iter().any(|(name, _)| name == wanted);
+    let of_a_field = ["field_id", "column_name"]
+        .into_iter()
+        .find(|name| has(name));
+    match of_a_field {
+        Some(other) if has("metadata_column") => Err(conflict("metadata_column", other)
+            .hint("A column is either a field of the table or something about the row.")),
+        _ => Ok(()),
+    }
+}
+
 fn conflict(one: &str, other: &str) -> Fault {
     Fault::new(
         FaultKind::Conflict,
         format!("options \"{one}\" and \"{other}\" cannot be given together"),
     )
-    .hint("The table is found either by its location or by its namespace and name.")
 }
 
 #[cfg(test)]
@@ -297,10 +312,19 @@ mod tests {
             fault(Place::Server, &[("catalog_type", "restful")]).kind,
             FaultKind::Value
         );
-        assert_eq!(
-            fault(Place::Column, &[("metadata_column", "_file")]).kind,
-            FaultKind::NotSupported
-        );
+    }
+
+    #[test]
+    fn a_column_is_a_field_or_something_about_the_row() {
+        let column = |given: &[(&str, &str)]| fault(Place::Column, given).kind;
+        for other in [("field_id", "1"), ("column_name", "a")] {
+            let given = [("metadata_column", "_file"), other];
+            assert_eq!(column(&given), FaultKind::Conflict);
+        }
+        assert_eq!(column(&[("metadata_column", "_deleted")]), FaultKind::Value);
+        let both = [("field_id", "1"), ("column_name", "a")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert!(check(Place::Column, &both).is_ok());
     }
 
     #[test]

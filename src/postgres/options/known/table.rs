@@ -297,8 +297,7 @@ pub const OPTIONS: &[OptionRow] = &[
         "metadata_column",
         COLUMN,
         Kind::Choice {
-            values: &[],
-            later: &[
+            values: &[
                 "_file",
                 "_pos",
                 "_row_id",
@@ -306,10 +305,13 @@ pub const OPTIONS: &[OptionRow] = &[
                 "_spec_id",
                 "_partition",
             ],
+            later: &[],
         },
-        "Something about the row instead of something in it",
-    )
-    .later(),
+        "What the column tells about the row, instead of something in it: the data file (text), the \
+         position in it from 0 (int8), the row's id in tables of format version 3 and the sequence \
+         number of its last change (int8 both), the partition spec of the file (int4), its \
+         partition (jsonb)",
+    ),
     row(
         "import_collate",
         &[Place::Import],

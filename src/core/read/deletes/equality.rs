@@ -1,0 +1,272 @@
+//! Equality deletes: the keys of all delete files of one scope and one set of columns, each with
+//! the newest sequence number that deletes it. Spec: "Equality Delete Files".
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Float32Array, Float64Array};
+use arrow::compute::{CastOptions, cast_with_options};
+use arrow::datatypes::{DataType, Float32Type, Float64Type};
+use arrow::error::ArrowError;
+use arrow::row::{RowConverter, Rows, SortField};
+use hashbrown::{DefaultHashBuilder, HashTable};
+use tokio::sync::OnceCell;
+
+use super::columns::{Place, add_column, column_at};
+use super::memory::{DeleteMemory, Reserved, Taker};
+use super::rows::DeleteRows;
+use crate::error::{Error, ErrorKind, Result};
+use crate::plan::EqualityDeletes;
+use crate::read::arrow_types::arrow_type;
+use crate::read::parquet_file::Source;
+
+/// A set of equality deletes: read once, when the first data file needs it.
+#[derive(Debug)]
+pub(super) struct EqualitySource {
+    deletes: Arc<EqualityDeletes>,
+    loaded: OnceCell<Arc<EqualityKeys>>,
+}
+
+/// The keys of a set of equality deletes.
+#[derive(Debug)]
+pub(super) struct EqualityKeys {
+    comparison: Comparison,
+    hasher: DefaultHashBuilder,
+    /// Numbers of keys.
+    table: HashTable<u32>,
+    /// The keys, one after the other.
+    bytes: Vec<u8>,
+    /// Where each key ends.
+    ends: Vec<usize>,
+    /// The greatest sequence number of the files that have the key.
+    sequence_numbers: Vec<i64>,
+    memory: Reserved,
+}
+
+/// How key columns become bytes that are equal if and only if the keys are.
+#[derive(Debug)]
+struct Comparison {
+    converter: RowConverter,
+    types: Vec<DataType>,
+}
+
+impl EqualitySource {
+    pub(super) fn new(deletes: Arc<EqualityDeletes>) -> Self {
+        Self {
+            deletes,
+            loaded: OnceCell::new(),
+        }
+    }
+
+    /// The deletes to be read.
+    pub(super) fn deletes(&self) -> &EqualityDeletes {
+        &self.deletes
+    }
+
+    /// About how many bytes it will take in memory; 0 once it is there.
+    pub(super) fn expected_bytes(&self) -> u64 {
+        if self.loaded.initialized() {
+            return 0;
+        }
+        let width = 24 + 16 * self.deletes.columns.len() as u64;
+        self.deletes.files.iter().fold(0, |sum, (_, file)| {
+            sum.saturating_add(file.record_count.unwrap_or(0).saturating_mul(width))
+        })
+    }
+
+    /// The keys; reads them if no other task has.
+    pub(super) async fn keys(
+        &self,
+        source: &Source,
+        memory: &Arc<DeleteMemory>,
+    ) -> Result<Arc<EqualityKeys>> {
+        self.loaded
+            .get_or_try_init(|| self.read(source, memory))
+            .await
+            .cloned()
+    }
+
+    async fn read(&self, source: &Source, memory: &Arc<DeleteMemory>) -> Result<Arc<EqualityKeys>> {
+        let mut wanted = Vec::new();
+        let places = self
+            .deletes
+            .columns
+            .iter()
+            .map(|column| add_column(&mut wanted, column))
+            .collect::<Result<Vec<_>>>()?;
+        let types = self
+            .deletes
+            .columns
+            .iter()
+            .filter_map(|column| Some(arrow_type(&column.field()?.field_type)))
+            .collect();
+        let mut keys = EqualityKeys::new(types, memory.reserve(Taker::Several))?;
+        for (sequence_number, file) in &self.deletes.files {
+            let memory = Arc::clone(memory);
+            let mut rows =
+                DeleteRows::open(source.clone(), memory, Taker::Several, file, &wanted).await?;
+            while let Some(batch) = rows.next().await? {
+                keys.add(batch.columns(), &places, *sequence_number)
+                    .map_err(|error| error.in_file(&file.path))?;
+                keys.count_memory().await?;
+            }
+        }
+        Ok(Arc::new(keys))
+    }
+}
+
+impl EqualityKeys {
+    fn new(types: Vec<DataType>, memory: Reserved) -> Result<Self> {
+        let fields = types.iter().cloned().map(SortField::new).collect();
+        let converter = RowConverter::new(fields).map_err(|error| incomparable(&error))?;
+        Ok(Self {
+            comparison: Comparison { converter, types },
+            hasher: DefaultHashBuilder::default(),
+            table: HashTable::new(),
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            sequence_numbers: Vec::new(),
+            memory,
+        })
+    }
+
+    /// Adds the keys in the rows of a delete file.
+    fn add(&mut self, columns: &[ArrayRef], places: &[Place], sequence_number: i64) -> Result<()> {
+        let Self {
+            comparison,
+            hasher,
+            table,
+            bytes,
+            ends,
+            sequence_numbers,
+            ..
+        } = self;
+        for row in &comparison.rows(columns, places)? {
+            let row = row.as_ref();
+            let hash = hasher.hash_one(row);
+            let known = table.find(hash, |number| key(bytes, ends, *number) == row);
+            if let Some(number) = known {
+                if let Some(newest) = sequence_numbers.get_mut(*number as usize) {
+                    *newest = sequence_number.max(*newest);
+                }
+                continue;
+            }
+            let number = u32::try_from(ends.len()).map_err(|_| {
+                Error::new(
+                    ErrorKind::MemoryLimit,
+                    "equality deletes have more than 4 billion keys",
+                )
+            })?;
+            bytes.extend_from_slice(row);
+            ends.push(bytes.len());
+            sequence_numbers.push(sequence_number);
+            table.insert_unique(hash, number, |number| {
+                hasher.hash_one(key(bytes, ends, *number))
+            });
+        }
+        Ok(())
+    }
+
+    /// Takes the memory that the keys need by now.
+    async fn count_memory(&mut self) -> Result<()> {
+        let bytes = self.bytes.capacity()
+            + self.ends.capacity() * size_of::<usize>()
+            + self.sequence_numbers.capacity() * size_of::<i64>()
+            // One byte of an entry of a hash table is for control.
+            + self.table.capacity() * (size_of::<u32>() + 1);
+        self.memory.grow_to(bytes as u64).await
+    }
+
+    /// Clears the bits of those rows of a batch that are deleted from a file with this data
+    /// sequence number.
+    pub(super) fn mark_deleted(
+        &self,
+        columns: &[ArrayRef],
+        places: &[Place],
+        data_sequence_number: i64,
+        mut mark: impl FnMut(usize),
+    ) -> Result<()> {
+        if self.ends.is_empty() {
+            return Ok(());
+        }
+        for (index, row) in self.comparison.rows(columns, places)?.iter().enumerate() {
+            let row = row.as_ref();
+            let found = self.table.find(self.hasher.hash_one(row), |number| {
+                key(&self.bytes, &self.ends, *number) == row
+            });
+            let newest = found.and_then(|number| self.sequence_numbers.get(*number as usize));
+            if newest.is_some_and(|newest| data_sequence_number < *newest) {
+                mark(index);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The key with this number.
+fn key<'a>(bytes: &'a [u8], ends: &[usize], number: u32) -> &'a [u8] {
+    let number = number as usize;
+    let start = number
+        .checked_sub(1)
+        .and_then(|before| ends.get(before).copied())
+        .unwrap_or(0);
+    let end = ends.get(number).copied().unwrap_or(start);
+    bytes.get(start..end).unwrap_or_default()
+}
+
+impl Comparison {
+    /// The keys of rows. Nulls are equal to nulls, all NaNs are equal, and -0.0 is not 0.0, as the
+    /// reference implementation compares.
+    fn rows(&self, columns: &[ArrayRef], places: &[Place]) -> Result<Rows> {
+        let columns = places
+            .iter()
+            .zip(&self.types)
+            .map(|(place, data_type)| {
+                let column = column_at(columns, place)?;
+                Ok(one_nan(promoted(column, data_type)?))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        self.converter
+            .convert_columns(&columns)
+            .map_err(|error| incomparable(&error))
+    }
+}
+
+/// A column in the type that keys are compared in, which is at least as wide.
+fn promoted(column: ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
+    if column.data_type() == data_type {
+        return Ok(column);
+    }
+    let strict = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
+    cast_with_options(&column, data_type, &strict).map_err(|error| {
+        Error::new(
+            ErrorKind::OutOfRange,
+            format!("a value cannot be compared with equality deletes: {error}"),
+        )
+    })
+}
+
+/// A column whose NaNs are all the same bits.
+fn one_nan(column: ArrayRef) -> ArrayRef {
+    if let Some(floats) = column.as_primitive_opt::<Float32Type>() {
+        let same: Float32Array =
+            floats.unary(|value| if value.is_nan() { f32::NAN } else { value });
+        return Arc::new(same);
+    }
+    if let Some(doubles) = column.as_primitive_opt::<Float64Type>() {
+        let same: Float64Array =
+            doubles.unary(|value| if value.is_nan() { f64::NAN } else { value });
+        return Arc::new(same);
+    }
+    column
+}
+
+fn incomparable(error: &ArrowError) -> Error {
+    Error::new(
+        ErrorKind::NotSupported,
+        format!("the columns of equality deletes cannot be compared: {error}"),
+    )
+}
