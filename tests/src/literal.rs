@@ -132,7 +132,10 @@ fn float(value: f64, shortest: String) -> Json {
 pub fn has_literal(kind: &IcebergType) -> bool {
     fn inside(kind: &IcebergType) -> bool {
         match kind {
-            IcebergType::Date | IcebergType::Time | IcebergType::Other(_) => false,
+            IcebergType::Date
+            | IcebergType::Time
+            | IcebergType::Variant
+            | IcebergType::Other(_) => false,
             IcebergType::Timestamp
             | IcebergType::Timestamptz
             | IcebergType::TimestampNs

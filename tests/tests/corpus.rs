@@ -75,6 +75,7 @@ const READABLE: &[&str] = &[
     "java/v3_defaults",
     "java/v3_timestamp_ns",
     "java/v3_unknown",
+    "java/v3_variant",
     "spark/dyn_overwrite",
     "spark/expired_compacted",
     "spark/fmt_avro",
@@ -115,7 +116,6 @@ const fn refused(table: &'static str, feature: &'static str) -> Refused {
 
 /// Tables that need a feature which is missing.
 const EXPECTED_FAILURES: &[Refused] = &[
-    refused("java/v3_variant", "variant"),
     // Five of its files lie outside the table, where nobody allowed to read, and are not in the corpus.
     Refused {
         table: "spark/add_files",

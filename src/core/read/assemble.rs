@@ -14,6 +14,7 @@ use arrow::error::ArrowError;
 use super::leaf::Conversion;
 use super::missing::Substitute;
 use super::projection::Column;
+use super::variant;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How one field of the schema comes out of what the file has for it.
@@ -33,6 +34,8 @@ pub(super) enum Assembly {
         fields: Fields,
         members: Vec<Member>,
     },
+    /// A variant, of these fields.
+    Variant(Fields),
     /// A list.
     List {
         element_field: FieldRef,
@@ -133,7 +136,7 @@ impl Assembly {
     fn substitute_size(&self) -> u64 {
         match self {
             Self::Missing(substitute) => substitute.row_size(),
-            Self::Leaf(_) | Self::Overriding { .. } => 0,
+            Self::Leaf(_) | Self::Variant(_) | Self::Overriding { .. } => 0,
             Self::Struct { members, .. } => members
                 .iter()
                 .map(Member::substitute_size)
@@ -185,6 +188,7 @@ impl Assembly {
                 .map_err(|error| inconsistent(&error))?;
                 Ok(Arc::new(array))
             }
+            Self::Variant(fields) => variant::unshred(array, fields),
             Self::List {
                 element_field,
                 element,

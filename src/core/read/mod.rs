@@ -22,6 +22,7 @@ mod projection;
 mod size;
 mod stored;
 mod values;
+mod variant;
 mod worker;
 
 #[cfg(test)]

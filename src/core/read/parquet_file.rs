@@ -18,6 +18,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataBuilder, RowGroupMetaData,
 };
+use parquet::schema::types::ColumnDescPtr;
 
 use super::decode::{BATCH_BYTES, ColumnChunks, RowGroupDecoder};
 use super::footer::{self, HEAD_SIZE, TAIL_SIZE};
@@ -490,7 +491,10 @@ fn reader_metadata(
         .build();
     // The Arrow schema that a writer may have embedded is ignored: types follow the projection.
     let inferred = parquet_to_arrow_schema(&projection.schema, None).map_err(unusable)?;
-    let hint = ArrowSchema::new(decoded_fields(inferred.fields()));
+    let hint = ArrowSchema::new(decoded_fields(
+        inferred.fields(),
+        &mut projection.schema.columns().iter(),
+    ));
     ArrowReaderMetadata::try_new(
         Arc::new(metadata),
         ArrowReaderOptions::new().with_schema(Arc::new(hint)),
@@ -498,22 +502,38 @@ fn reader_metadata(
     .map_err(unusable)
 }
 
-fn decoded_fields(fields: &Fields) -> Fields {
-    fields.iter().map(decoded_field).collect()
+/// The types that columns are decoded to, other than those that are inferred: `leaves` gives the
+/// Parquet columns in their order.
+fn decoded_fields<'a>(
+    fields: &Fields,
+    leaves: &mut impl Iterator<Item = &'a ColumnDescPtr>,
+) -> Fields {
+    fields
+        .iter()
+        .map(|field| decoded_field(field, leaves))
+        .collect()
 }
 
-fn decoded_field(field: &FieldRef) -> FieldRef {
+fn decoded_field<'a>(
+    field: &FieldRef,
+    leaves: &mut impl Iterator<Item = &'a ColumnDescPtr>,
+) -> FieldRef {
     let data_type = match field.data_type() {
-        DataType::Utf8 => DataType::Utf8View,
-        DataType::Binary => DataType::BinaryView,
-        // Only INT96 has this type: microseconds reach further.
-        DataType::Timestamp(TimeUnit::Nanosecond, None) => {
-            DataType::Timestamp(TimeUnit::Microsecond, None)
+        DataType::Struct(fields) => DataType::Struct(decoded_fields(fields, leaves)),
+        DataType::List(element) => DataType::List(decoded_field(element, leaves)),
+        DataType::Map(entries, sorted) => DataType::Map(decoded_field(entries, leaves), *sorted),
+        leaf => {
+            let physical_type = leaves.next().map(|column| column.physical_type());
+            match leaf {
+                DataType::Utf8 => DataType::Utf8View,
+                DataType::Binary => DataType::BinaryView,
+                // Days and nanoseconds reach further than 64 bits of nanoseconds.
+                DataType::Timestamp(..) if physical_type == Some(PhysicalType::INT96) => {
+                    DataType::Timestamp(TimeUnit::Microsecond, None)
+                }
+                other => other.clone(),
+            }
         }
-        DataType::Struct(fields) => DataType::Struct(decoded_fields(fields)),
-        DataType::List(element) => DataType::List(decoded_field(element)),
-        DataType::Map(entries, sorted) => DataType::Map(decoded_field(entries), *sorted),
-        other => other.clone(),
     };
     Arc::new(Field::clone(field).with_data_type(data_type))
 }

@@ -9,12 +9,12 @@ use arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
 use parquet::basic::{ConvertedType, Repetition};
 use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor, Type as ParquetType, TypePtr};
 
-use super::arrow_types::{arrow_field, map_entries, struct_fields};
+use super::arrow_types::{arrow_field, map_entries, struct_fields, variant_fields};
 use super::assemble::{Assembly, Member};
 use super::field_ids::{FieldIds, IdSource};
-use super::leaf;
 use super::metadata_columns::{MetadataColumn, OutputColumn};
 use super::missing::Substitute;
+use super::{leaf, variant};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
 use crate::spec::{ListType, MapType, NestedField, Schema, StructType, Type};
@@ -296,10 +296,15 @@ impl Pruner<'_> {
             }
             Type::List(list) => self.list(wanted, list, stored, first_leaf, ids, path),
             Type::Map(map) => self.map(wanted, map, stored, first_leaf, ids, path),
-            Type::Variant => Err(Error::not_supported(format!(
-                "column \"{}\": type variant is not supported yet",
-                path.join(".")
-            ))),
+            Type::Variant => {
+                if !variant::is_variant(stored) {
+                    return Err(mismatch(wanted, stored, path));
+                }
+                // Whatever is shredded belongs to the value.
+                self.leaves
+                    .extend(first_leaf..first_leaf + count_leaves(stored));
+                Ok((Arc::clone(stored), Assembly::Variant(variant_fields())))
+            }
         }
     }
 

@@ -233,10 +233,18 @@ fn no_such_field(name: &str, options: &ColumnOptions, location: &str, fields: &S
         PgSqlErrorCode::ERRCODE_FDW_COLUMN_NAME_NOT_FOUND,
         format!("column \"{name}\": the Iceberg table at \"{location}\" has no field {wanted}"),
     );
-    let same_letters = fields
-        .fields()
-        .iter()
-        .find(|field| field.name.to_lowercase() == name.to_lowercase());
+    // Only a field that was looked for by its name can have been missed by its letters' case.
+    let wanted_name = match (&options.field_id, &options.column_name) {
+        (Some(_), _) => None,
+        (None, Some(column_name)) => Some(column_name.as_str()),
+        (None, None) => Some(name),
+    };
+    let same_letters = wanted_name.and_then(|wanted| {
+        fields
+            .fields()
+            .iter()
+            .find(|field| field.name.to_lowercase() == wanted.to_lowercase())
+    });
     match same_letters {
         Some(field) => report.with_hint(format!(
             "Field names are case-sensitive; there is a field called \"{}\". Name it with the column option \"column_name\".",

@@ -306,13 +306,9 @@ impl ScanState {
                 return;
             }
             for (column, output) in batch.columns.iter().zip(&mut opened.columns) {
-                let is_null = column.nulls.as_ref().is_some_and(|nulls| nulls[row]);
-                *nulls.add(output.slot_index) = is_null;
-                *values.add(output.slot_index) = if is_null {
-                    Datum::from(0)
-                } else {
-                    output.finish.apply(column.values[row])
-                };
+                let value = output.finish.apply(column, row);
+                *nulls.add(output.slot_index) = value.is_none();
+                *values.add(output.slot_index) = value.unwrap_or(Datum::null());
             }
             pg_sys::ExecStoreVirtualTuple(slot);
         }

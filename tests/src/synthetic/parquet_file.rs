@@ -14,6 +14,12 @@ use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
+/// An optional field with an Iceberg field id.
+pub fn field_with_id(id: i32, name: &str, data_type: DataType) -> Field {
+    let id = HashMap::from([(PARQUET_FIELD_ID_META_KEY.to_owned(), id.to_string())]);
+    Field::new(name, data_type, true).with_metadata(id)
+}
+
 /// A file of these columns: field id, name and values.
 pub fn parquet_of_arrays(columns: &[(i32, &str, ArrayRef)]) -> Vec<u8> {
     let field = |(id, name, array): &(i32, &str, ArrayRef)| with_id(*id, name, array);

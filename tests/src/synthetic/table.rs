@@ -93,11 +93,16 @@ impl Table {
     }
 
     /// One more optional column of a primitive type.
-    pub fn column(mut self, id: i32, name: &str, kind: &str) -> Table {
+    pub fn column(self, id: i32, name: &str, kind: &str) -> Table {
+        self.typed_column(id, name, json!(kind))
+    }
+
+    /// One more optional column of any type, as a schema's JSON says it.
+    pub fn typed_column(mut self, id: i32, name: &str, kind: Json) -> Table {
         self.columns.push(Column {
             id,
             name: name.to_owned(),
-            kind: json!(kind),
+            kind,
         });
         self
     }
@@ -397,10 +402,12 @@ impl Table {
 
     /// The metadata of a table that was created and never written to.
     pub fn metadata_without_snapshot(&self) -> Json {
+        let inner = self.columns.iter().map(|column| highest_id(&column.kind));
         let last_column = self
             .columns
             .iter()
-            .map(|column| column.id)
+            .map(|column| i64::from(column.id))
+            .chain(inner)
             .max()
             .unwrap_or(0);
         json!({
@@ -419,6 +426,23 @@ impl Table {
             &self.write_snapshot(),
         );
         self.directory.clone()
+    }
+}
+
+/// The highest field id inside a type.
+fn highest_id(kind: &Json) -> i64 {
+    let ids = ["id", "element-id", "key-id", "value-id"];
+    match kind {
+        Json::Object(members) => members
+            .iter()
+            .map(|(name, member)| match member.as_i64() {
+                Some(id) if ids.contains(&name.as_str()) => id,
+                _ => highest_id(member),
+            })
+            .max()
+            .unwrap_or(0),
+        Json::Array(members) => members.iter().map(highest_id).max().unwrap_or(0),
+        _ => 0,
     }
 }
 

@@ -13,3 +13,4 @@ mod missing;
 mod name_mapping;
 mod orc;
 mod support;
+mod variant;
