@@ -252,3 +252,14 @@ CREATE FUNCTION metadata("table" regclass) RETURNS jsonb LANGUAGE sql STABLE PAR
     FROM @extschema@.metadata_rows($1, 'metadata', NULL, NULL, NULL) AS line
 $$;
 COMMENT ON FUNCTION metadata IS 'the metadata of an Iceberg table';
+
+CREATE FUNCTION refresh("table" regclass, drop_columns boolean DEFAULT false)
+RETURNS TABLE (change pg_catalog.text, column_name pg_catalog.text, detail pg_catalog.text)
+LANGUAGE sql VOLATILE PARALLEL UNSAFE AS $$
+    SELECT columns.*
+    FROM @extschema@.refresh_rows($1, $2) AS line,
+        LATERAL pg_catalog.jsonb_to_record(line::pg_catalog.jsonb) AS columns (
+            change pg_catalog.text, column_name pg_catalog.text, detail pg_catalog.text
+        )
+$$;
+COMMENT ON FUNCTION refresh IS 'brings the columns of a foreign table in line with its Iceberg table';

@@ -182,6 +182,29 @@ fn compare_state(
     compare_table(client, "tested", expected)
 }
 
+/// A foreign table made of a table's first snapshot follows it to the current one.
+fn check_refresh(
+    client: &mut postgres::Client,
+    location: &Path,
+    first: i64,
+) -> Result<(), Mismatch> {
+    let more = format!("allow_moved_paths => true, at_snapshot => {first}");
+    client.batch_execute("DROP FOREIGN TABLE IF EXISTS tested")?;
+    client.batch_execute(&attach("tested", location, &more))?;
+    client.batch_execute("ALTER FOREIGN TABLE tested OPTIONS (DROP snapshot_id)")?;
+    client.batch_execute("SELECT * FROM iceberg.refresh('tested', drop_columns => true)")?;
+    compare_table(client, "tested", &Expected::read(location))?;
+    match client
+        .query("SELECT * FROM iceberg.refresh('tested')", &[])?
+        .len()
+    {
+        0 => Ok(()),
+        more => Err(Mismatch::Rows(format!(
+            "a second refresh makes {more} changes"
+        ))),
+    }
+}
+
 /// Every snapshot by its id, everything that was ever current by its time, and every branch and tag by its name. A snapshot of
 /// a table that is refused as a whole may be read nevertheless, or must be refused for the same reason.
 fn check_history(table: &str, location: &Path) -> Result<(), Failed> {
@@ -228,6 +251,10 @@ fn check_history(table: &str, location: &Path) -> Result<(), Failed> {
     }
     if refused.is_some() {
         return Ok(());
+    }
+    if let Some(first) = history.snapshots.first() {
+        check_refresh(&mut client, location, first.id)
+            .map_err(|mismatch| format!("refreshed: {mismatch}"))?;
     }
     for reference in &history.references {
         let Some(expected) = history.snapshot(reference.snapshot) else {

@@ -121,6 +121,24 @@ pub fn create_statement(table: &NewTable<'_>, schema: &Schema) -> Result<(CStrin
     Ok((statement, renamed))
 }
 
+/// Name and definition of a column for each field, to be added to a table that has columns of the names `taken`.
+pub fn column_definitions<'a>(
+    fields: impl Iterator<Item = &'a NestedField>,
+    taken: HashSet<String>,
+) -> Vec<(String, String)> {
+    let mut names = ColumnNames {
+        kept: HashSet::new(),
+        taken,
+    };
+    fields
+        .map(|field| {
+            let name = names.take(field);
+            let definition = column(field, &name, None);
+            (name.column, definition)
+        })
+        .collect()
+}
+
 /// Refuses a table whose name Postgres cannot hold.
 fn check_name(name: &str) -> Result<()> {
     match to_server(name) {
@@ -206,7 +224,7 @@ impl<'a> ColumnNames<'a> {
 }
 
 /// Why Postgres cannot hold a column of this name, if it cannot.
-fn why_not(name: &str) -> Option<&'static str> {
+pub fn why_not(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("Its name is empty.")
     } else if SYSTEM_COLUMNS.contains(&name) {

@@ -201,11 +201,11 @@ fn held(text: &str) -> CString {
 }
 
 /// Runs a statement with the rights of the caller.
-fn run(statement: &CStr) -> Result<()> {
+pub fn run(statement: &CStr) -> Result<()> {
     Spi::connect_mut(|client| client.update(statement, None, &[]).map(|_| ())).map_err(|error| {
         Error::new(
             ErrorKind::Internal,
-            format!("the foreign table was not created: {error}"),
+            format!("a statement of this extension failed: {error}"),
         )
     })
 }

@@ -129,7 +129,7 @@ fn open(
 }
 
 /// Raises an error unless this is a foreign table of this wrapper.
-fn check_is_ours(table: pg_sys::Oid) {
+pub fn check_is_ours(table: pg_sys::Oid) {
     let ours: unsafe extern "C-unwind" fn(_, _) -> _ = import_foreign_schema;
     // SAFETY: looks the relation up; only a foreign table has a server and callbacks.
     let import = unsafe {
@@ -163,7 +163,7 @@ fn relation_name(table: pg_sys::Oid) -> String {
 }
 
 /// JSON in which every other character is escaped, so that it is the same text in every encoding.
-fn in_ascii(row: Row) -> String {
+pub fn in_ascii(row: Row) -> String {
     let text = serde_json::Value::Object(row).to_string();
     if text.is_ascii() {
         return text;
@@ -185,5 +185,5 @@ fn in_ascii(row: Row) -> String {
 extension_sql_file!(
     "../../../sql/metadata_functions.sql",
     name = "metadata_functions",
-    requires = [metadata_rows]
+    requires = [metadata_rows, refresh_rows]
 );
