@@ -109,8 +109,7 @@ pub fn without_ids(array: &ArrayRef) -> ArrayRef {
 }
 
 fn with_id(id: i32, name: &str, array: &ArrayRef) -> Field {
-    let id = HashMap::from([(PARQUET_FIELD_ID_META_KEY.to_owned(), id.to_string())]);
-    Field::new(name, array.data_type().clone(), true).with_metadata(id)
+    field_with_id(id, name, array.data_type().clone())
 }
 
 /// A file with one column that says it is text, whatever its bytes are.
