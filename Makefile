@@ -35,7 +35,7 @@ install:
 	@scripts/install '$(PG_CONFIG)'
 
 bench:
-	@scripts/setup
+	@scripts/setup --with-java
 	@scripts/bench
 
 fuzz:

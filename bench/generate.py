@@ -32,11 +32,12 @@ class Generated:
     warehouse: Path
     metadata_file: Path
     answer: Answer
+    table: str = TABLE
 
     @property
     def directory(self) -> Path:
         """The table's directory."""
-        return self.warehouse / NAMESPACE / TABLE
+        return self.warehouse / NAMESPACE / self.table
 
 
 def generate(directory: Path, scale_factor: str) -> Generated:

@@ -12,12 +12,12 @@ import pyarrow.csv
 from psycopg import sql
 
 from bench.contenders import duckdb
-from bench.contenders.postgres import FOREIGN_TABLE, HEAP_TABLE
+from bench.contenders.postgres import HEAP_TABLE
 from bench.lineitem import NAMES, postgres_columns
 
 
-def create_foreign_table(dsn: str, warehouse: Path, directory: Path) -> None:
-    """Creates the extension, a server for the warehouse and the foreign table."""
+def create_server(dsn: str, warehouse: Path) -> None:
+    """Creates the extension and a server for the warehouse."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("CREATE EXTENSION iceberg_fdw")
         connection.execute(
@@ -25,9 +25,14 @@ def create_foreign_table(dsn: str, warehouse: Path, directory: Path) -> None:
                 sql.Literal(str(warehouse))
             )
         )
+
+
+def create_foreign_table(dsn: str, name: str, directory: Path) -> None:
+    """Creates a foreign table over the Iceberg table in this directory."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute(
             sql.SQL("CREATE FOREIGN TABLE {} ({}) SERVER bench OPTIONS (location {})").format(
-                sql.Identifier(FOREIGN_TABLE), sql.SQL(postgres_columns()), sql.Literal(str(directory))
+                sql.Identifier(name), sql.SQL(postgres_columns()), sql.Literal(str(directory))
             )
         )
 

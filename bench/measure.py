@@ -3,7 +3,7 @@
 In turn, because a machine gets faster and slower over minutes: then that meets all contenders alike.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from time import perf_counter
@@ -34,13 +34,14 @@ class Measurement:
 def measure(
     queries: Sequence[Query],
     contenders: Sequence[Contender],
-    table_rows: int,
+    table_rows: Mapping[str, int],
     runs: int,
     announce: Callable[[str], None],
     clock: Callable[[], float] = perf_counter,
 ) -> list[Measurement]:
     """`runs` rounds of each query after one that is not counted, which warms caches.
 
+    `table_rows` tells how many rows the table of each contender has.
     Raises ValueError when a contender's result has another number of rows than it must have.
     """
     measurements: list[Measurement] = []
@@ -52,11 +53,9 @@ def measure(
                 start = clock()
                 rows = contender.run(query)
                 seconds = clock() - start
-                if rows != query.expected_rows(table_rows):
-                    raise ValueError(
-                        f"{contender.name} answered {query.title} with {rows} rows, "
-                        f"not {query.expected_rows(table_rows)}"
-                    )
+                expected = query.expected_rows(table_rows[contender.name])
+                if rows != expected:
+                    raise ValueError(f"{contender.name} answered {query.title} with {rows} rows, not {expected}")
                 if round_number > 0:
                     of_query[contender.name].seconds.append(seconds)
         measurements += of_query.values()

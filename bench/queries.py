@@ -54,12 +54,21 @@ def aggregate(key: str, title: str, select: str) -> Query:
     return Query(key=key, title=title, select=select, aggregates=True)
 
 
+SUM = aggregate("sum-1", "sum of 1 column", "sum(l_extendedprice)")
+
 QUERIES = [stream(columns, delivery) for delivery in Delivery for columns in (THREE, EIGHT, NAMES)] + [
     aggregate("count", "count(*)", "count(*)"),
-    aggregate("sum-1", "sum of 1 column", "sum(l_extendedprice)"),
+    SUM,
     aggregate(
         "sum-6",
         "aggregates over 6 columns",
         "sum(l_quantity), sum(l_extendedprice), sum(l_discount), sum(l_tax), min(l_shipdate), max(l_receiptdate)",
     ),
+]
+
+# What the tables with deletes are asked. Metadata may tell how many rows there are: to count a column, it must be read.
+DELETE_QUERIES = [
+    aggregate("count-1", "count of 1 column", "count(l_orderkey)"),
+    SUM,
+    stream(THREE, Delivery.ROWS),
 ]

@@ -3,9 +3,24 @@
 Ratios, not times: times tell about the machine, ratios of one interleaved run tell about the contenders.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from textwrap import shorten
 
 from bench.measure import Measurement
+
+# How many characters of a refusal are shown.
+REFUSAL = 300
+
+
+@dataclass(frozen=True)
+class Part:
+    """What was measured on one table. `cannot` says of contenders that were not measured why they could not read it."""
+
+    title: str
+    measurements: Sequence[Measurement]
+    contenders: Sequence[str]
+    cannot: Mapping[str, str] = field(default_factory=dict)
 
 
 def ratio(ours: float, theirs: float) -> str:
@@ -24,16 +39,17 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def ratio_table(measurements: Sequence[Measurement], contenders: Sequence[str]) -> str:
-    """One row a query, one column for each contender but the first."""
+def ratio_table(measurements: Sequence[Measurement], contenders: Sequence[str], cannot: Collection[str] = ()) -> str:
+    """One row a query, one column for each contender but the first; those that cannot read the table come last."""
     first, *others = contenders
     medians: dict[str, dict[str, float]] = {}
     for measurement in measurements:
         medians.setdefault(measurement.query.title, {})[measurement.contender] = measurement.median
     rows = [
-        [title, *(ratio(of_query[first], of_query[other]) for other in others)] for title, of_query in medians.items()
+        [title, *(ratio(of_query[first], of_query[other]) for other in others), *("cannot" for _ in cannot)]
+        for title, of_query in medians.items()
     ]
-    return table(["query", *(f"{first} / {other}" for other in others)], rows)
+    return table(["query", *(f"{first} / {other}" for other in [*others, *cannot])], rows)
 
 
 def spread_note(measurements: Sequence[Measurement]) -> str:
@@ -45,7 +61,15 @@ def spread_note(measurements: Sequence[Measurement]) -> str:
     )
 
 
-def report(measurements: Sequence[Measurement], contenders: Sequence[str], facts: Mapping[str, str]) -> str:
-    """The whole report: what was measured and under what conditions, then the ratios."""
-    conditions = "\n".join(f"- {name}: {value}" for name, value in facts.items())
-    return f"{conditions}\n\n{ratio_table(measurements, contenders)}\n\n{spread_note(measurements)}\n"
+def refusals(cannot: Mapping[str, str]) -> str:
+    """A line for each contender that cannot read the table, with the beginning of what it says."""
+    return "".join(f"{name} cannot read this table: {shorten(reason, REFUSAL)}\n\n" for name, reason in cannot.items())
+
+
+def report(parts: Sequence[Part], facts: Mapping[str, str]) -> str:
+    """The whole report: what was measured and under what conditions, then the ratios, a heading a table."""
+    text = "\n".join(f"- {name}: {value}" for name, value in facts.items()) + "\n"
+    for part in parts:
+        text += f"\n## {part.title}\n\n{ratio_table(part.measurements, part.contenders, part.cannot)}\n\n"
+        text += f"{refusals(part.cannot)}{spread_note(part.measurements)}\n"
+    return text

@@ -9,24 +9,23 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 import psycopg
 
-from bench.contenders import chdb, postgres
-from bench.contenders.chdb import ChDB
-from bench.contenders.duckdb import DuckDB
+from bench import sections
+from bench.contenders import chdb
 from bench.contenders.postgres import PostgresTable
-from bench.generate import Generated, generate
-from bench.load import create_foreign_table, load_heap_table
+from bench.deletes import DELETE_KINDS, DELETED, ICEBERG_JAVA, generate_with_deletes
+from bench.generate import TABLE, Generated, generate
+from bench.load import create_foreign_table, create_server
 from bench.measure import Measurement, measure
-from bench.queries import QUERIES
-from bench.report import report
+from bench.report import Part, report
+from bench.sections import CONTENDERS, ICEBERG_READERS, Section
 
-CONTENDERS = ["iceberg_fdw", "heap", "heap-parallel", "duckdb", "chdb"]
-
-Reader = PostgresTable | DuckDB | ChDB
+TABLES = [TABLE, *(kind.key for kind in DELETE_KINDS)]
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,7 @@ class Arguments:
     scale_factor: str
     runs: int
     contenders: list[str]
+    tables: list[str]
     dsn: str
 
 
@@ -50,38 +50,15 @@ def arguments() -> Arguments:
     parser.add_argument(
         "--contenders", nargs="+", choices=CONTENDERS, default=CONTENDERS, help="the first is compared with the others"
     )
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES, help="those to measure")
     given = parser.parse_args()
     if given.runs < 1 or len(given.contenders) < 2:
         parser.error("at least one run and two contenders are needed")
-    return Arguments(given.directory.resolve(), given.scale_factor, given.runs, given.contenders, given.dsn)
-
-
-def connect(names: Sequence[str], dsn: str, generated: Generated) -> list[Reader]:
-    """Lays out the tables that these contenders read and connects each contender."""
-    if "iceberg_fdw" in names:
-        create_foreign_table(dsn, generated.warehouse, generated.directory)
-    if {"heap", "heap-parallel"} & set(names):
-        load_heap_table(dsn, generated.metadata_file)
-    make: dict[str, Callable[[], Reader]] = {
-        "iceberg_fdw": lambda: postgres.foreign_table(dsn),
-        "heap": lambda: postgres.heap(dsn),
-        "heap-parallel": lambda: postgres.heap_parallel(dsn),
-        "duckdb": lambda: DuckDB(generated.metadata_file),
-        "chdb": lambda: ChDB(generated.directory),
-    }
-    return [make[name]() for name in names]
-
-
-def check(readers: Sequence[Reader], generated: Generated) -> None:
-    """Every contender finds exactly the rows that were generated, and those in Postgres aggregate them alike."""
-    print("Checking that every contender reads the same rows", file=sys.stderr)
-    for reader in readers:
-        if (found := reader.answer()) != generated.answer:
-            raise SystemExit(f"error: {reader.name} finds {found}, generated were {generated.answer}")
-    tables = [reader for reader in readers if isinstance(reader, PostgresTable)]
-    for query in QUERIES:
-        if query.aggregates and len({table.result(query) for table in tables}) > 1:
-            raise SystemExit(f"error: {query.title} differs between {', '.join(table.name for table in tables)}")
+    if given.tables != [TABLE] and not set(given.contenders) & set(ICEBERG_READERS):
+        parser.error(f"heap tables have no deletes to read: --tables {TABLE}, or name one of {ICEBERG_READERS}")
+    return Arguments(
+        given.directory.resolve(), given.scale_factor, given.runs, given.contenders, given.tables, given.dsn
+    )
 
 
 def facts(given: Arguments, generated: Generated) -> dict[str, str]:
@@ -97,6 +74,7 @@ def facts(given: Arguments, generated: Generated) -> dict[str, str]:
         "all data in memory (warm cache)",
         "table": f"TPC-H lineitem, scale factor {given.scale_factor}: {generated.answer.rows:,} rows, 16 columns, "
         f"partitioned by month, written by PyIceberg {version('pyiceberg')} with its defaults",
+        "deletes": f"the same data files, the rows with {DELETED} deleted by Iceberg Java {ICEBERG_JAVA}",
         "Postgres": f"{shown['server_version']}, shared_buffers {shown['shared_buffers']}, jit {shown['jit']}, "
         f"max_parallel_workers_per_gather {shown['max_parallel_workers_per_gather']} where parallel",
         "DuckDB": version("duckdb"),
@@ -107,26 +85,53 @@ def facts(given: Arguments, generated: Generated) -> dict[str, str]:
 
 
 def keep(
-    directory: Path,
-    measurements: Sequence[Measurement],
-    conditions: dict[str, str],
-    text: str,
-    readers: Sequence[Reader],
+    directory: Path, measured: Sequence[tuple[Section, list[Measurement]]], conditions: dict[str, str], text: str
 ) -> Path:
     """Writes the report, the raw seconds and the plans of the Postgres tables into a new directory of results."""
     results = directory / "results" / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     results.mkdir(parents=True)
     (results / "report.md").write_text(text)
     raw = [
-        {"query": each.query.key, "title": each.query.title, "contender": each.contender, "seconds": each.seconds}
+        {
+            "table": section.key,
+            "query": each.query.key,
+            "title": each.query.title,
+            "contender": each.contender,
+            "seconds": each.seconds,
+        }
+        for section, measurements in measured
         for each in measurements
     ]
-    (results / "raw.json").write_text(json.dumps({"conditions": conditions, "measurements": raw}, indent=1))
-    for reader in readers:
-        if isinstance(reader, PostgresTable):
-            plans = "\n\n".join(f"-- {query.title}\n{reader.explain(query)}" for query in QUERIES)
-            (results / f"explain-{reader.name.replace(', ', '-')}.txt").write_text(plans + "\n")
+    refused = {section.key: section.cannot for section, _ in measured if section.cannot}
+    record = {"conditions": conditions, "measurements": raw, "cannot": refused}
+    (results / "raw.json").write_text(json.dumps(record, indent=1))
+    for section, _ in measured:
+        for reader in section.readers:
+            if isinstance(reader, PostgresTable):
+                plans = "\n\n".join(f"-- {query.title}\n{reader.explain(query)}" for query in section.queries)
+                name = "-".join(f"{section.key} {reader.name}".replace(",", "").split())
+                (results / f"explain-{name}.txt").write_text(plans + "\n")
     return results
+
+
+def set_up(given: Arguments, plain: Generated) -> list[Callable[[], Section]]:
+    """Generates what is missing and returns how to make the sections, in their order."""
+    if "iceberg_fdw" in given.contenders:
+        create_server(given.dsn, plain.warehouse)
+        create_foreign_table(given.dsn, plain.table, plain.directory)
+    steps: list[Callable[[], Section]] = []
+    if TABLE in given.tables:
+        steps.append(partial(sections.without_deletes, given.contenders, given.dsn, plain))
+    for kind in DELETE_KINDS:
+        if kind.key in given.tables:
+            deleted = generate_with_deletes(plain, kind)
+            steps.append(partial(sections.with_deletes, given.contenders, given.dsn, plain, deleted))
+    return steps
+
+
+def say_measuring(section: Section, title: str) -> None:
+    """Tells what is being measured."""
+    print(f"Measuring {section.key}: {title}", file=sys.stderr)
 
 
 def main() -> None:
@@ -135,19 +140,25 @@ def main() -> None:
     given.directory.mkdir(parents=True, exist_ok=True)
     # chDB reads nothing that is not below the directory in which the process runs.
     os.chdir(given.directory)
-    generated = generate(given.directory, given.scale_factor)
-    readers = connect(given.contenders, given.dsn, generated)
-    check(readers, generated)
-    conditions = facts(given, generated)
-    measurements = measure(
-        QUERIES,
-        readers,
-        generated.answer.rows,
-        given.runs,
-        announce=lambda title: print(f"Measuring: {title}", file=sys.stderr),
-    )
-    text = report(measurements, [reader.name for reader in readers], conditions)
-    results = keep(given.directory, measurements, conditions, text, readers)
+    plain = generate(given.directory, given.scale_factor)
+    measured: list[tuple[Section, list[Measurement]]] = []
+    for step in set_up(given, plain):
+        section = step()
+        measurements = measure(
+            section.queries,
+            section.readers,
+            section.table_rows,
+            given.runs,
+            announce=partial(say_measuring, section),
+        )
+        measured.append((section, measurements))
+    conditions = facts(given, plain)
+    parts = [
+        Part(section.title, measurements, [reader.name for reader in section.readers], section.cannot)
+        for section, measurements in measured
+    ]
+    text = report(parts, conditions)
+    results = keep(given.directory, measured, conditions, text)
     print(text)
     print(f"Seconds, plans and this report: {results}", file=sys.stderr)
 

@@ -1,7 +1,8 @@
 """Those who read the table: one module each."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
+from bench.checksum import Answer
 from bench.queries import Query
 
 
@@ -12,3 +13,17 @@ class Contender(Protocol):
 
     def run(self, query: Query) -> int:
         """Runs a query, takes the whole result and returns how many rows it had."""
+
+
+class Witness(Contender, Protocol):
+    """A contender that also tells what it reads. What it refuses to read, it says with CannotRead."""
+
+    def answer(self) -> Answer:
+        """What it finds in the table."""
+
+    def result(self, query: Query) -> tuple[Any, ...]:
+        """The only row of an aggregate."""
+
+
+class CannotRead(Exception):
+    """An engine's refusal to read a table, in its own words."""

@@ -1,12 +1,17 @@
 """chDB, the engine of ClickHouse, in this process."""
 
+from decimal import Decimal
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import chdb
+from chdb import ChdbError
 from chdb.session import Session
 
 from bench import checksum
 from bench.checksum import Answer
+from bench.contenders import CannotRead
 from bench.queries import Query
 
 
@@ -19,20 +24,40 @@ class ChDB:
     name = "chDB"
 
     def __init__(self, directory: Path) -> None:
-        self.session = Session()
-        # The other engine in this process does not compress what it hands over either.
-        self.session.query("SET output_format_arrow_compression_method = 'none'")
+        self.session = _session()
         self.table = f"icebergLocal('{directory}/')"
 
     def run(self, query: Query) -> int:
         """Takes the result as Arrow record batches."""
-        result = self.session.send_query(query.select_from(self.table), "Arrow")
-        return sum(batch.num_rows for batch in result.record_batch())
+        try:
+            result = self.session.send_query(query.select_from(self.table), "Arrow")
+            return sum(batch.num_rows for batch in result.record_batch())
+        except (RuntimeError, ChdbError) as error:
+            raise CannotRead(str(error)) from error
 
     def answer(self) -> Answer:
         """What chDB finds in the table."""
-        rows, total = str(self.session.query(checksum.clickhouse(self.table), "TabSeparated")).split()
+        rows, total = self._fields(checksum.clickhouse(self.table))
         return Answer(int(rows), int(total))
+
+    def result(self, query: Query) -> tuple[Any, ...]:
+        """The only row of an aggregate whose values are numbers."""
+        return tuple(Decimal(field) for field in self._fields(query.select_from(self.table)))
+
+    def _fields(self, statement: str) -> list[str]:
+        try:
+            return str(self.session.query(statement, "TabSeparated")).split()
+        except (RuntimeError, ChdbError) as error:
+            raise CannotRead(str(error)) from error
+
+
+@cache
+def _session() -> Session:
+    """The only session: a process holds one ClickHouse, whatever the number of tables."""
+    session = Session()
+    # The other engine in this process does not compress what it hands over either.
+    session.query("SET output_format_arrow_compression_method = 'none'")
+    return session
 
 
 def version() -> str:

@@ -2,11 +2,13 @@
 
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from bench import checksum
 from bench.checksum import Answer
+from bench.contenders import CannotRead
 from bench.queries import Query
 
 # In an order in which each finds those that it needs.
@@ -40,10 +42,21 @@ class DuckDB:
 
     def run(self, query: Query) -> int:
         """Takes the result as Arrow record batches."""
-        reader = self.connection.execute(query.select_from(self.table)).to_arrow_reader()
+        reader = self._execute(query.select_from(self.table)).to_arrow_reader()
         return sum(batch.num_rows for batch in reader)
 
     def answer(self) -> Answer:
         """What DuckDB finds in the table."""
-        rows, total = self.connection.execute(checksum.duckdb(self.table)).fetchall()[0]
+        rows, total = self._execute(checksum.duckdb(self.table)).fetchall()[0]
         return Answer(rows, int(total))
+
+    def result(self, query: Query) -> tuple[Any, ...]:
+        """The only row of an aggregate."""
+        (row,) = self._execute(query.select_from(self.table)).fetchall()
+        return tuple(row)
+
+    def _execute(self, statement: str) -> duckdb.DuckDBPyConnection:
+        try:
+            return self.connection.execute(statement)
+        except duckdb.Error as error:
+            raise CannotRead(str(error)) from error

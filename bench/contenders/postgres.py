@@ -49,9 +49,9 @@ class PostgresTable:
             return connection.execute(statement.encode()).fetchall()
 
 
-def foreign_table(dsn: str) -> PostgresTable:
-    """The foreign table of iceberg_fdw."""
-    return PostgresTable("iceberg_fdw", dsn, FOREIGN_TABLE)
+def foreign_table(dsn: str, table: str = FOREIGN_TABLE) -> PostgresTable:
+    """A foreign table of iceberg_fdw."""
+    return PostgresTable("iceberg_fdw", dsn, table)
 
 
 def heap(dsn: str) -> PostgresTable:

@@ -43,7 +43,7 @@ class Measuring(unittest.TestCase):
     def test_the_first_round_does_not_count_and_contenders_take_turns(self) -> None:
         a = Scripted("a", self.clock, self.log, [100, 1, 2, 3])
         b = Scripted("b", self.clock, self.log, [200, 4, 5, 6])
-        measurements = measure([SCAN], [a, b], 7, 3, announce=lambda _: None, clock=self.clock)
+        measurements = measure([SCAN], [a, b], {"a": 7, "b": 7}, 3, announce=lambda _: None, clock=self.clock)
         self.assertEqual(
             [(each.contender, each.seconds) for each in measurements], [("a", [1, 2, 3]), ("b", [4, 5, 6])]
         )
@@ -52,14 +52,21 @@ class Measuring(unittest.TestCase):
     def test_queries_follow_one_another(self) -> None:
         a = Scripted("a", self.clock, self.log, [1, 2, 3, 4])
         announced: list[str] = []
-        measurements = measure([SCAN, COUNT], [a], 7, 1, announce=announced.append, clock=self.clock)
+        measurements = measure([SCAN, COUNT], [a], {"a": 7}, 1, announce=announced.append, clock=self.clock)
         self.assertEqual([(each.query.key, each.seconds) for each in measurements], [("scan", [2]), ("count", [4])])
         self.assertEqual(announced, ["scan", "count"])
 
     def test_a_lost_row_is_an_error(self) -> None:
         a = Scripted("a", self.clock, self.log, [1, 1], rows=6)
         with self.assertRaisesRegex(ValueError, "a answered scan with 6 rows, not 7"):
-            measure([SCAN], [a], 7, 1, announce=lambda _: None, clock=self.clock)
+            measure([SCAN], [a], {"a": 7}, 1, announce=lambda _: None, clock=self.clock)
+
+    def test_each_contender_has_a_table_of_its_own(self) -> None:
+        a = Scripted("a", self.clock, self.log, [1, 1, 1, 1], rows=6)
+        b = Scripted("b", self.clock, self.log, [1, 1, 1, 1], rows=7)
+        measure([SCAN], [a, b], {"a": 6, "b": 7}, 1, announce=lambda _: None, clock=self.clock)
+        with self.assertRaisesRegex(ValueError, "a answered scan with 6 rows, not 7"):
+            measure([SCAN], [a, b], {"a": 7, "b": 6}, 1, announce=lambda _: None, clock=self.clock)
 
     def test_each_contender_begins_a_round(self) -> None:
         contenders = [Scripted(name, self.clock, self.log, []) for name in "abc"]

@@ -3,7 +3,7 @@
 import unittest
 
 from bench.lineitem import COLUMNS, EIGHT, NAMES, THREE
-from bench.queries import QUERIES, Delivery, stream
+from bench.queries import DELETE_QUERIES, QUERIES, Delivery, stream
 
 
 class Queries(unittest.TestCase):
@@ -30,6 +30,16 @@ class Queries(unittest.TestCase):
                 "sum-1": 1,
                 "sum-6": 1,
             },
+        )
+
+    def test_what_is_asked_of_deletes_reads_columns(self) -> None:
+        self.assertEqual(
+            [query.select_from("t") for query in DELETE_QUERIES],
+            [
+                "SELECT count(l_orderkey) FROM t",
+                "SELECT sum(l_extendedprice) FROM t",
+                "SELECT l_orderkey, l_extendedprice, l_shipdate FROM t",
+            ],
         )
 
     def test_the_streams_read_three_eight_and_all_columns(self) -> None:

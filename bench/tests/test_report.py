@@ -4,7 +4,7 @@ import unittest
 
 from bench.measure import Measurement
 from bench.queries import Query
-from bench.report import ratio, ratio_table, report, spread_note, table
+from bench.report import Part, ratio, ratio_table, report, spread_note, table
 
 SCAN = Query("scan", "3 columns", "a, b, c")
 COUNT = Query("count", "count(*)", "count(*)", aggregates=True)
@@ -77,9 +77,26 @@ class Tables(unittest.TestCase):
             "Least steady: 3 columns on ours, its slowest round 4.50 times its fastest.",
         )
 
+    def test_a_contender_that_cannot_has_a_column_and_a_reason(self) -> None:
+        part = Part("t", MEASUREMENTS, ["ours", "heap", "other"], {"peer": "Not implemented: " + "puffin " * 100})
+        text = report([part], {})
+        self.assertIn("| query | ours / heap | ours / other | ours / peer |\n", text)
+        self.assertIn("| count(*) | 0.05 | 1.00 | cannot |\n", text)
+        (line,) = (line for line in text.splitlines() if line.startswith("peer cannot read"))
+        self.assertTrue(line.startswith("peer cannot read this table: Not implemented: puffin puffin"), line)
+        self.assertLess(len(line), 350)
+
     def test_the_report_says_the_conditions_first(self) -> None:
-        text = report(MEASUREMENTS, ["ours", "heap", "other"], {"machine": "2 cores", "DuckDB": "1.5.5"})
-        self.assertTrue(text.startswith("- machine: 2 cores\n- DuckDB: 1.5.5\n\n| query |"), text)
+        part = Part("One table", MEASUREMENTS, ["ours", "heap", "other"])
+        text = report([part], {"machine": "2 cores", "DuckDB": "1.5.5"})
+        self.assertTrue(text.startswith("- machine: 2 cores\n- DuckDB: 1.5.5\n\n## One table\n\n| query |"), text)
+        self.assertNotIn("cannot", text)
+
+    def test_each_table_has_a_heading_and_its_own_ratios(self) -> None:
+        parts = [Part("Plain", MEASUREMENTS, ["ours", "heap"]), Part("Deleted", MEASUREMENTS, ["heap", "ours"])]
+        plain, deleted = report(parts, {}).split("## Deleted")
+        self.assertIn("| 3 columns | 1.50 |", plain)
+        self.assertIn("| 3 columns | 0.67 |", deleted)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use iceberg_core::plan::{FileFormat, FileScanTask};
-use iceberg_core::read::{ReadRequest, RecvOutcome, read};
+use iceberg_core::read::{OutputColumn, ReadRequest, RecvOutcome, read};
 use iceberg_core::spec::Schema;
 use iceberg_core::storage::{FileReader, RawPath};
 use iceberg_core::{Error, ErrorKind, Result};
@@ -99,7 +99,10 @@ pub fn count_rows(
     let fields = schema.fields().fields();
     let request = ReadRequest {
         schema: Arc::clone(schema),
-        field_ids: fields.iter().map(|field| field.id).collect(),
+        columns: fields
+            .iter()
+            .map(|field| OutputColumn::Field(field.id))
+            .collect(),
         tasks: vec![task],
         files: Arc::new(files),
         threads: 1,

@@ -55,7 +55,7 @@ CREATE FOREIGN TABLE options_t (a int) SERVER options_lake OPTIONS (location '/x
 CREATE FOREIGN TABLE options_t (a int) SERVER options_lake OPTIONS (location '/x', secret_access_key 'hush');
 CREATE FOREIGN TABLE options_t (a int) SERVER options_lake OPTIONS (location '/x', warehouse '/y');
 CREATE FOREIGN TABLE options_t (a int) SERVER options_lake OPTIONS (location '/x', locaton '/y');
-CREATE FOREIGN TABLE options_t (a int) SERVER lake
+CREATE FOREIGN TABLE options_t (a int) SERVER options_lake
     OPTIONS (location '/x', metadata_file_path 'metadata/v1.metadata.json',
              metadata_table_uuid '9C12D441-03fe-4693-9a96-a0705ddf69c1',
              recent_metadata_file_by_last_updated_ms 'on', allow_moved_paths 'true', updatable 'no');
@@ -70,10 +70,13 @@ ALTER FOREIGN TABLE options_t OPTIONS (SET table_name 'a/b');
 ALTER FOREIGN TABLE options_t OPTIONS (SET metadata_file_path '../v1.metadata.json');
 ALTER FOREIGN TABLE options_t OPTIONS (SET metadata_table_uuid '9c12d441');
 ALTER FOREIGN TABLE options_t OPTIONS (SET allow_moved_paths '2');
--- Time travel is known, but not supported yet.
-ALTER FOREIGN TABLE options_t OPTIONS (ADD snapshot_id '1');
+-- One snapshot is chosen, in one way.
+ALTER FOREIGN TABLE options_t OPTIONS (ADD snapshot_id '-1');
 ALTER FOREIGN TABLE options_t OPTIONS (ADD timestamp_ms '1');
+ALTER FOREIGN TABLE options_t OPTIONS (DROP snapshot_id, ADD timestamp_ms '1');
 ALTER FOREIGN TABLE options_t OPTIONS (ADD ref 'main');
+ALTER FOREIGN TABLE options_t OPTIONS (SET timestamp_ms '2025-01-01');
+ALTER FOREIGN TABLE options_t OPTIONS (DROP timestamp_ms, ADD ref 'main');
 SELECT ftoptions FROM pg_foreign_table WHERE ftrelid = 'options_t'::regclass;
 
 -- Columns.
@@ -82,10 +85,15 @@ ALTER FOREIGN TABLE options_t ALTER COLUMN a OPTIONS (ADD column_name 'A b');
 ALTER FOREIGN TABLE options_t ALTER COLUMN a OPTIONS (SET field_id 'x');
 ALTER FOREIGN TABLE options_t ALTER COLUMN a OPTIONS (SET field_id '-1');
 ALTER FOREIGN TABLE options_t ALTER COLUMN a OPTIONS (SET column_name '');
+-- A column is a field of the table, or something about the row.
 ALTER FOREIGN TABLE options_t ALTER COLUMN a OPTIONS (ADD metadata_column '_file');
+ALTER FOREIGN TABLE options_t ALTER COLUMN a OPTIONS (DROP field_id, ADD metadata_column '_file');
+ALTER FOREIGN TABLE options_t ALTER COLUMN a OPTIONS (DROP field_id, DROP column_name, ADD metadata_column '_deleted');
+ALTER FOREIGN TABLE options_t ADD COLUMN b text OPTIONS (metadata_column '_file');
+ALTER FOREIGN TABLE options_t ALTER COLUMN b OPTIONS (SET metadata_column '_partition');
 ALTER FOREIGN TABLE options_t ALTER COLUMN a OPTIONS (ADD location '/x');
 ALTER FOREIGN TABLE options_t ALTER COLUMN a OPTIONS (ADD name 'x');
-SELECT attfdwoptions FROM pg_attribute WHERE attrelid = 'options_t'::regclass AND attname = 'a';
+SELECT attfdwoptions FROM pg_attribute WHERE attrelid = 'options_t'::regclass AND attname IN ('a', 'b') ORDER BY attname;
 
 -- SQLSTATEs.
 \set VERBOSITY sqlstate

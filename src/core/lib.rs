@@ -3,10 +3,11 @@
 //!
 //! Layers, each standing only on those before it: [`spec`] and [`storage`] (on nothing),
 //! [`catalog`] (finds and loads table metadata), [`plan`] (a snapshot becomes scan tasks),
-//! [`read`] (a scan task becomes Arrow record batches).
+//! [`read`] (a scan task becomes Arrow record batches). [`inspect`] shows what the metadata says.
 
 pub mod catalog;
 pub mod error;
+pub mod inspect;
 pub mod plan;
 pub mod read;
 pub mod spec;

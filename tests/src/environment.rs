@@ -11,9 +11,6 @@ pub const CORPUS: &str = "ICEBERG_FDW_CORPUS";
 pub const FIXTURES: &str = "ICEBERG_FDW_FIXTURES";
 /// The directory of `psql`, `pg_dump` and their like, of the server's version.
 pub const PG_BIN: &str = "ICEBERG_FDW_PG_BIN";
-/// The server's major version.
-pub const PG_MAJOR: &str = "ICEBERG_FDW_PG_MAJOR";
-
 /// The corpus at the place that its metadata names, where its tables can be read without being told that they moved; it may be absent.
 pub const CORPUS_IN_PLACE: &str = "ICEBERG_FDW_CORPUS_IN_PLACE";
 
@@ -37,13 +34,6 @@ pub fn fixtures() -> PathBuf {
 /// The directory of the client programs.
 pub fn pg_bin() -> PathBuf {
     PathBuf::from(required(PG_BIN))
-}
-
-/// The server's major version, for example 17.
-pub fn pg_major() -> u32 {
-    required(PG_MAJOR)
-        .parse()
-        .expect("the major version is a number")
 }
 
 /// The corpus, or why its tests cannot run.

@@ -23,16 +23,123 @@ pub enum Rows {
     All(Vec<Vec<Value>>),
     /// The first column of such a table is a number and different in every row, so it alone decides the order.
     Head(Vec<Vec<Value>>),
+    /// Nothing but their number is known.
+    Unknown,
+}
+
+/// A snapshot of a table, which need not be the current one.
+pub struct ExpectedSnapshot {
+    pub id: i64,
+    /// What is read from it in its own schema, or why the reference reader could not read it.
+    pub content: Result<Expected, String>,
+}
+
+/// A branch or tag.
+pub struct ExpectedReference {
+    pub name: String,
+    pub snapshot: i64,
+}
+
+/// What a reference implementation reads from every snapshot of a table, and when each was current.
+pub struct History {
+    pub snapshots: Vec<ExpectedSnapshot>,
+    pub references: Vec<ExpectedReference>,
+    /// (milliseconds since 1970-01-01 UTC, snapshot), as the metadata file has it.
+    pub log: Vec<(i64, i64)>,
+}
+
+impl History {
+    /// Reads the file beside a table, and the schemas and the log of the metadata file that it names.
+    pub fn read(table: &Path) -> History {
+        let expected = json_of(&table.join("expected.json"));
+        let name = expected["metadata_file"].as_str().expect("a file's name");
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let metadata = json_of(&table.join("metadata").join(name));
+        let format_version = integer(&expected["format_version"]);
+        let snapshot = |json: &Json| {
+            let id = integer(&json["id"]);
+            let content = match json["error"].as_str() {
+                Some(error) => Err(error.to_owned()),
+                None => {
+                    let columns = fields(schema_of(&metadata, id));
+                    Ok(Expected {
+                        format_version,
+                        count: integer(&json["count"]) as usize,
+                        rows: rows(&columns, &json["rows"]).map_or(Rows::Unknown, Rows::All),
+                        columns,
+                    })
+                }
+            };
+            ExpectedSnapshot { id, content }
+        };
+        let references = expected["refs"].as_object().into_iter().flatten();
+        History {
+            snapshots: list(&expected["snapshots"]).map(snapshot).collect(),
+            references: references
+                .map(|(name, json)| ExpectedReference {
+                    name: name.clone(),
+                    snapshot: integer(&json["snapshot"]),
+                })
+                .collect(),
+            log: list(&metadata["snapshot-log"])
+                .map(|entry| {
+                    (
+                        integer(&entry["timestamp-ms"]),
+                        integer(&entry["snapshot-id"]),
+                    )
+                })
+                .collect(),
+        }
+    }
+
+    /// What is read from the snapshot of this id, if the reference reader could read it.
+    pub fn snapshot(&self, id: i64) -> Option<&Expected> {
+        let found = self.snapshots.iter().find(|snapshot| snapshot.id == id)?;
+        found.content.as_ref().ok()
+    }
+}
+
+/// The schema that was current when a snapshot was made.
+fn schema_of(metadata: &Json, snapshot: i64) -> &Json {
+    let snapshot = list(&metadata["snapshots"])
+        .find(|json| integer(&json["snapshot-id"]) == snapshot)
+        .expect("a listed snapshot is in the metadata");
+    match &snapshot["schema-id"] {
+        Json::Null => &metadata["schema"],
+        id => list(&metadata["schemas"])
+            .find(|schema| &schema["schema-id"] == id)
+            .expect("a snapshot's schema is in the metadata"),
+    }
+}
+
+fn list(json: &Json) -> impl Iterator<Item = &Json> {
+    json.as_array().into_iter().flatten()
+}
+
+fn integer(json: &Json) -> i64 {
+    json.as_i64()
+        .unwrap_or_else(|| panic!("{json} is no whole number"))
+}
+
+/// The content of a JSON file, which may be compressed by gzip.
+fn json_of(path: &Path) -> Json {
+    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let bytes = if bytes.starts_with(&[0x1f, 0x8b]) {
+        let mut unzipped = Vec::new();
+        GzDecoder::new(bytes.as_slice())
+            .read_to_end(&mut unzipped)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        unzipped
+    } else {
+        bytes
+    };
+    serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 impl Expected {
     /// Reads the file beside a table. A table with a type that is not compared yet has no rows here.
     pub fn read(table: &Path) -> Expected {
-        let path = table.join("expected.json");
-        let text = std::fs::read_to_string(&path)
-            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let json: Json = serde_json::from_str(&text)
-            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let json = json_of(&table.join("expected.json"));
         let columns = fields(&json["schema"]);
         let all = rows(&columns, &json["rows"]);
         let zipped = table.join("rows.jsonl.gz");
@@ -61,7 +168,7 @@ impl Expected {
     pub fn all_rows(&self) -> &[Vec<Value>] {
         match &self.rows {
             Rows::All(rows) => rows,
-            Rows::Head(_) => panic!("only the first rows of this table are known"),
+            Rows::Head(_) | Rows::Unknown => panic!("not all rows of this table are known"),
         }
     }
 }

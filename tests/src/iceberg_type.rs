@@ -24,6 +24,7 @@ pub enum IcebergType {
     /// `fixed` and `binary`: the bytes decide.
     Binary,
     Unknown,
+    Variant,
     /// A type that is not compared yet, by its name.
     Other(String),
     Struct(Vec<Field>),
@@ -48,6 +49,7 @@ impl IcebergType {
             IcebergType::Struct(_)
                 | IcebergType::List(_)
                 | IcebergType::Map(..)
+                | IcebergType::Variant
                 | IcebergType::Other(_)
         )
     }
@@ -105,6 +107,7 @@ fn primitive(name: &str) -> IcebergType {
         "uuid" => IcebergType::Uuid,
         "binary" => IcebergType::Binary,
         "unknown" => IcebergType::Unknown,
+        "variant" => IcebergType::Variant,
         _ if name.starts_with("fixed") => IcebergType::Binary,
         _ => match name
             .strip_prefix("decimal(")

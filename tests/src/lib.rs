@@ -15,3 +15,4 @@ pub mod postgres_text;
 pub mod process;
 pub mod synthetic;
 pub mod value;
+pub mod variant;

@@ -51,7 +51,7 @@ pub fn literal(kind: &IcebergType, value: &Value) -> String {
         // Postgres' own arithmetic makes the moment: no printer of dates of ours stands between.
         Value::Date(days) => format!("(date '1970-01-01' + ({days}))"),
         Value::Time(microseconds) => {
-            format!("(time '00:00' + interval '{microseconds} microseconds')")
+            format!("(time '00:00' + {})", interval(*microseconds))
         }
         Value::Timestamp(microseconds) => {
             format!("(timestamp '1970-01-01' + {})", interval(*microseconds))
@@ -66,11 +66,13 @@ pub fn literal(kind: &IcebergType, value: &Value) -> String {
     }
 }
 
-/// Days and the rest of a day: an interval of many seconds is stored exactly, but not read exactly from one number.
+/// Days, seconds and microseconds, each small enough to be read exactly by every version of Postgres.
 fn interval(microseconds: i128) -> String {
-    const DAY: i128 = 86_400_000_000;
+    const SECOND: i128 = 1_000_000;
+    const DAY: i128 = 86_400 * SECOND;
     let (days, rest) = (microseconds.div_euclid(DAY), microseconds.rem_euclid(DAY));
-    format!("interval '{days} days {rest} microseconds'")
+    let (seconds, rest) = (rest / SECOND, rest % SECOND);
+    format!("interval '{days} days {seconds} seconds {rest} microseconds'")
 }
 
 fn text(value: &Value) -> String {
@@ -130,7 +132,10 @@ fn float(value: f64, shortest: String) -> Json {
 pub fn has_literal(kind: &IcebergType) -> bool {
     fn inside(kind: &IcebergType) -> bool {
         match kind {
-            IcebergType::Date | IcebergType::Time | IcebergType::Other(_) => false,
+            IcebergType::Date
+            | IcebergType::Time
+            | IcebergType::Variant
+            | IcebergType::Other(_) => false,
             IcebergType::Timestamp
             | IcebergType::Timestamptz
             | IcebergType::TimestampNs

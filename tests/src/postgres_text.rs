@@ -4,8 +4,8 @@
 use serde_json::Value as Json;
 
 use crate::iceberg_type::{Field, IcebergType};
-use crate::instant;
 use crate::value::{Value, hexadecimal, json_float};
+use crate::{instant, variant};
 
 /// Reads a column's text. Fails with the text that is no value of the type.
 pub fn column_value(kind: &IcebergType, text: Option<&str>) -> Result<Value, String> {
@@ -15,6 +15,10 @@ pub fn column_value(kind: &IcebergType, text: Option<&str>) -> Result<Value, Str
     let value = match kind {
         IcebergType::List(element) if element.is_scalar() => array(element, text),
         kind if kind.is_scalar() => scalar(kind, text),
+        // A variant may itself be null, which is another thing than no variant.
+        IcebergType::Variant => serde_json::from_str(text)
+            .ok()
+            .map(|json| Value::Variant(variant::canonical(&json))),
         kind => serde_json::from_str(text)
             .ok()
             .and_then(|json| jsonb(kind, &json)),
@@ -144,6 +148,7 @@ pub fn jsonb(kind: &IcebergType, json: &Json) -> Option<Value> {
             };
             Value::Map(json.as_array()?.iter().map(entry).collect::<Option<_>>()?)
         }
+        IcebergType::Variant => Value::Variant(variant::canonical(json)),
         // Dates, times, strings and UUIDs read the same in JSON as in Postgres' text.
         kind => scalar(kind, json.as_str()?)?,
     })

@@ -4,7 +4,7 @@
 use serde_json::Value as Json;
 
 use crate::iceberg_type::IcebergType;
-use crate::instant;
+use crate::{instant, variant};
 
 /// A value of any Iceberg type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +30,8 @@ pub enum Value {
     String(String),
     Uuid(uuid::Uuid),
     Binary(Vec<u8>),
+    /// The variant as JSON, its objects' names in order: see [`crate::variant`].
+    Variant(String),
     Struct(Vec<(String, Value)>),
     List(Vec<Value>),
     /// Entries as they were written; a map has no order: see [`Value::as_in_jsonb`].
@@ -144,6 +146,7 @@ fn parse_expected(kind: &IcebergType, json: &Json) -> Option<Value> {
         IcebergType::String => Value::String(json.as_str()?.to_owned()),
         IcebergType::Uuid => Value::Uuid(json.as_str()?.parse().ok()?),
         IcebergType::Binary => Value::Binary(hexadecimal(json.as_str()?.strip_prefix("0x")?)?),
+        IcebergType::Variant => Value::Variant(variant::expected(json.get("$variant")?)?),
         IcebergType::Struct(fields) => {
             let object = json.as_object()?;
             let field = |field: &crate::iceberg_type::Field| {

@@ -219,6 +219,25 @@ fn an_exception_block_catches_an_error_in_the_middle_of_a_scan() {
     assert_eq!(number(&mut client, "SELECT caught()"), 20_100);
 }
 
+#[test]
+fn many_sessions_read_one_table_at_the_same_time() {
+    let (database, mut client) = shop();
+    let query = "SELECT status, count(*), sum(amount), md5(string_agg(note, '|' ORDER BY id)) FROM orders GROUP BY status ORDER BY status";
+    let expected = text_rows(&mut client, &query.replace("orders", "orders_heap"))
+        .expect("the heap can be read");
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let mut client = database.connect();
+                for _ in 0..3 {
+                    let rows = text_rows(&mut client, query).expect("the table can be read");
+                    assert_eq!(rows, expected);
+                }
+            });
+        }
+    });
+}
+
 /// What is run 1,000 times must not make the backend grow.
 fn assert_leaves_nothing(prepare: &str, repeated: &str) {
     let directory = Directory::new();

@@ -1,39 +1,14 @@
 //! Every snapshot of every table of the shared corpus is planned: as many rows as Iceberg Java
-//! counts, or refused for a feature that the table has.
+//! counts.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::Value;
 
 use super::*;
 use crate::catalog::{TableOptions, open_table};
-use crate::error::ErrorKind;
 use crate::spec::corpus_tests::corpus;
-
-/// What the current snapshots of tables are refused for; all others must be planned. Found by
-/// reading the corpus' manifests with another Avro library.
-const REFUSED: &[(&str, &[&str])] = &[
-    ("all_types_v2_avro", &["Avro data files"]),
-    ("all_types_v2_orc", &["ORC data files"]),
-    ("fmt_avro", &["Avro data files", "Avro delete files"]),
-    ("multi_format", &["Avro data files", "ORC data files"]),
-];
-
-/// The features that tables can be refused for.
-const FEATURES: &[&str] = &["Avro data files", "Avro delete files", "ORC data files"];
-
-fn features_of(error: &crate::Error, table: &str) -> Vec<&'static str> {
-    assert_eq!(error.kind(), ErrorKind::NotSupported, "{table}: {error}");
-    assert!(error.message().contains(table), "{table}: {error}");
-    let features: Vec<_> = FEATURES
-        .iter()
-        .copied()
-        .filter(|feature| error.message().contains(feature))
-        .collect();
-    assert!(!features.is_empty(), "{table}: {error}");
-    features
-}
+use crate::spec::{PuffinFooter, parse_deletion_vector};
 
 /// Where rows are deleted one by one, their number is known only for deletion vectors.
 fn assert_count(plan: &ScanPlan, expected: &Value, table: &str) {
@@ -49,10 +24,9 @@ fn assert_count(plan: &ScanPlan, expected: &Value, table: &str) {
 }
 
 #[tokio::test]
-async fn reference_written_tables_are_planned_or_refused_by_name() {
+async fn reference_written_tables_are_planned() {
     let Some(corpus) = corpus() else { return };
     let corpus = fs::canonicalize(corpus).unwrap();
-    let mut refused = BTreeMap::new();
     let (mut planned, mut snapshots) = (0, 0);
     for writer in ["java", "spark"] {
         for directory in fs::read_dir(corpus.join(writer)).unwrap() {
@@ -82,9 +56,7 @@ async fn reference_written_tables_are_planned_or_refused_by_name() {
                         }
                         planned += 1;
                     }
-                    Err(error) => {
-                        refused.insert(name.clone(), features_of(&error, &name));
-                    }
+                    Err(error) => panic!("{name}: {error}"),
                 },
             }
             for expected in expected["snapshots"].as_array().unwrap() {
@@ -97,18 +69,54 @@ async fn reference_written_tables_are_planned_or_refused_by_name() {
                         snapshots += 1;
                     }
                     Ok(_) => {}
-                    Err(error) => {
-                        features_of(&error, &name);
-                    }
+                    Err(error) => panic!("{name}: {error}"),
                 }
             }
         }
     }
-    let expected: BTreeMap<_, _> = REFUSED
-        .iter()
-        .map(|(name, features)| ((*name).to_owned(), features.to_vec()))
-        .collect();
-    assert_eq!(refused, expected);
     assert!(planned > 50, "only {planned} tables");
     assert!(snapshots > 100, "only {snapshots} snapshots");
+}
+
+/// Trap table, "DV bytes": where a deletion vector is by the manifest is where it is by the Puffin
+/// footer, and both know how many positions it has.
+#[tokio::test]
+async fn deletion_vectors_are_where_their_puffin_footers_say() {
+    let Some(corpus) = corpus() else { return };
+    let corpus = fs::canonicalize(corpus).unwrap();
+    let mut vectors = 0;
+    for name in ["v3_dv", "v3_dv_large", "v3_dv_part"] {
+        let directory = corpus.join("spark").join(name);
+        let table = open_table(TableOptions {
+            location: directory.to_str().unwrap().to_owned(),
+            allow_moved_paths: true,
+            ..TableOptions::default()
+        })
+        .await
+        .unwrap();
+        let snapshot = table.metadata().current_snapshot().unwrap();
+        let plan = plan_files(table.files(), table.metadata(), snapshot).await;
+        for task in plan.unwrap().tasks {
+            let Some(vector) = &task.deletes.vector else {
+                continue;
+            };
+            let file = table.files().read(&vector.path).await.unwrap();
+            let footer = PuffinFooter::parse(&file, file.len() as u64).unwrap();
+            let blob = footer
+                .blobs
+                .iter()
+                .find(|blob| blob.properties["referenced-data-file"] == task.path.0)
+                .unwrap();
+            assert_eq!(blob.blob_type, "deletion-vector-v1");
+            assert_eq!((blob.offset, blob.length), (vector.offset, vector.length));
+            assert_eq!(blob.compression_codec, None);
+            let cardinality: u64 = blob.properties["cardinality"].parse().unwrap();
+            assert_eq!(vector.cardinality, Some(cardinality));
+            let bytes = &file[blob.offset as usize..][..blob.length as usize];
+            let positions = parse_deletion_vector(bytes, Some(cardinality)).unwrap();
+            assert!(positions.max().unwrap() < task.record_count.unwrap());
+            vectors += 1;
+        }
+    }
+    assert!(vectors > 3, "only {vectors} deletion vectors");
 }

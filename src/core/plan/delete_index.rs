@@ -30,6 +30,7 @@ enum Content {
         file: Arc<DeleteFile>,
         /// The only data file it is about, if the manifest says.
         about: Option<String>,
+        bounds: PathBounds,
     },
     Vector {
         vector: Arc<DeletionVector>,
@@ -39,6 +40,13 @@ enum Content {
         file: Arc<DeleteFile>,
         field_ids: Vec<i32>,
     },
+}
+
+/// What a manifest says of the paths in a position delete file.
+#[derive(Debug, Default)]
+struct PathBounds {
+    lower: Option<Box<[u8]>>,
+    upper: Option<Box<[u8]>>,
 }
 
 /// A partition tuple that can be compared: equal nulls are equal, equal bits of floating-point
@@ -55,7 +63,7 @@ pub(super) struct DeleteIndex {
     is_empty: bool,
     vectors: HashMap<String, Scoped<DeletionVector>>,
     positions_by_path: HashMap<String, Vec<Scoped<DeleteFile>>>,
-    positions_by_partition: HashMap<PartitionKey, Vec<Scoped<DeleteFile>>>,
+    positions_by_partition: HashMap<PartitionKey, Vec<(Scoped<DeleteFile>, PathBounds)>>,
     /// Groups of equality deletes, by scope; `None` is all partitions of all specs.
     equality_by_scope: HashMap<Option<PartitionKey>, Vec<usize>>,
     groups: Vec<Group>,
@@ -114,10 +122,14 @@ impl LiveDelete {
                 ));
             }
             DataContent::PositionDeletes if file.is_deletion_vector() => vector(file)?,
-            DataContent::PositionDeletes => Content::Positions {
-                about: referenced_data_file(&file),
-                file: Arc::new(delete_file(file)),
-            },
+            DataContent::PositionDeletes => {
+                let bounds = PathBounds::of(&file);
+                Content::Positions {
+                    about: file.referenced_data_file.clone().or_else(|| bounds.only()),
+                    bounds,
+                    file: Arc::new(delete_file(file)),
+                }
+            }
             DataContent::EqualityDeletes => {
                 let mut field_ids = file.equality_ids.clone();
                 field_ids.sort_unstable();
@@ -195,18 +207,34 @@ fn delete_file(file: DataFile) -> DeleteFile {
     }
 }
 
-/// The only data file that a position delete file is about: stated, or told by equal bounds of its
-/// paths.
-fn referenced_data_file(file: &DataFile) -> Option<String> {
-    if file.referenced_data_file.is_some() {
-        return file.referenced_data_file.clone();
+impl PathBounds {
+    fn of(file: &DataFile) -> Self {
+        let stats = file.stats.column(FILE_PATH_ID);
+        Self {
+            lower: stats.and_then(|stats| stats.lower_bound.clone()),
+            upper: stats.and_then(|stats| stats.upper_bound.clone()),
+        }
     }
-    let bounds = file.stats.column(FILE_PATH_ID)?;
-    let (lower, upper) = (bounds.lower_bound.as_ref()?, bounds.upper_bound.as_ref()?);
-    if lower != upper {
-        return None;
+
+    /// The only path, if it is one.
+    fn only(&self) -> Option<String> {
+        let (lower, upper) = (self.lower.as_ref()?, self.upper.as_ref()?);
+        (lower == upper)
+            .then(|| String::from_utf8(lower.to_vec()).ok())
+            .flatten()
     }
-    String::from_utf8(lower.to_vec()).ok()
+
+    /// Whether a path may be among them. An upper bound that was cut short without being raised is
+    /// a mistake, but must not bring deleted rows back.
+    fn may_have(&self, path: &str) -> bool {
+        let path = path.as_bytes();
+        let below = self.lower.as_ref().is_some_and(|lower| path < &lower[..]);
+        let above = self
+            .upper
+            .as_ref()
+            .is_some_and(|upper| path > &upper[..] && !path.starts_with(upper));
+        !below && !above
+    }
 }
 
 impl PartitionKey {
@@ -263,17 +291,26 @@ impl DeleteIndex {
                     };
                     index.add_vector(about, scoped)?;
                 }
-                Content::Positions { file, about } => {
+                Content::Positions {
+                    file,
+                    about,
+                    bounds,
+                } => {
                     let scoped = Scoped {
                         sequence_number,
                         partition: partition.clone(),
                         delete: file,
                     };
                     match about {
-                        Some(path) => index.positions_by_path.entry(path).or_default(),
-                        None => index.positions_by_partition.entry(partition).or_default(),
+                        Some(path) => {
+                            let of_path = index.positions_by_path.entry(path).or_default();
+                            of_path.push(scoped);
+                        }
+                        None => {
+                            let of_partition = index.positions_by_partition.entry(partition);
+                            of_partition.or_default().push((scoped, bounds));
+                        }
                     }
-                    .push(scoped);
                 }
                 Content::Equality { file, field_ids } => {
                     let everywhere = metadata
@@ -398,7 +435,7 @@ impl DeleteIndex {
                 self.positions_by_partition
                     .entry(scoped.partition.clone())
                     .or_default()
-                    .push(scoped);
+                    .push((scoped, PathBounds::default()));
             }
         }
     }
@@ -437,10 +474,15 @@ impl DeleteIndex {
     ) -> Vec<Arc<DeleteFile>> {
         let by_path = self.positions_by_path.get(&task.path.0);
         let by_partition = self.positions_by_partition.get(partition);
+        let by_partition = by_partition
+            .into_iter()
+            .flatten()
+            .filter(|(_, bounds)| bounds.may_have(&task.path.0))
+            .map(|(scoped, _)| scoped);
         by_path
             .into_iter()
-            .chain(by_partition)
             .flatten()
+            .chain(by_partition)
             .filter(|scoped| {
                 data_sequence_number <= scoped.sequence_number && scoped.partition == *partition
             })
@@ -506,3 +548,7 @@ impl Applied {
         self.positions = self.positions.saturating_add(count.unwrap_or(0));
     }
 }
+
+#[cfg(test)]
+#[path = "delete_index_tests.rs"]
+mod tests;

@@ -2,13 +2,17 @@
 //! Spec: "Scan Planning", "Snapshots".
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::column_sizes::ColumnSizes;
 use super::delete_index::{DeleteIndex, LiveDelete};
+use super::partition_fields::partition_fields;
 use super::refuse::{self, Refusals};
-use super::{FileScanTask, ScanPlan, TaskDeletes};
+use super::{FileScanTask, ScanPlan, TaskDeletes, TaskPartitionField};
 use crate::error::{Error, Result};
+use crate::spec::name_mapping::NAME_MAPPING_PROPERTY;
 use crate::spec::{
     DataContent, DataFile, ManifestContent, ManifestEntry, ManifestFile, ManifestReader, Snapshot,
     SnapshotManifests, TableMetadata, read_manifest_list,
@@ -42,8 +46,12 @@ pub async fn plan_files(
         records: Some(0),
         ..ScanPlan::default()
     };
+    let name_mapping = metadata
+        .properties
+        .get(NAME_MAPPING_PROPERTY)
+        .map(|mapping| Arc::<str>::from(mapping.as_str()));
     let mut planned = stream::iter(live)
-        .map(|manifest| plan_manifest(files, metadata, manifest))
+        .map(|manifest| plan_manifest(files, metadata, name_mapping.as_ref(), manifest))
         .buffered(MANIFESTS_AT_ONCE);
     let mut refusals = Refusals::default();
     let mut deletes = Vec::new();
@@ -51,6 +59,7 @@ pub async fn plan_files(
         plan.tasks.extend(live.tasks);
         deletes.extend(live.deletes);
         refusals.merge(live.refusals);
+        plan.column_sizes.merge(live.column_sizes);
     }
     refusals.check(metadata)?;
     for task in &plan.tasks {
@@ -68,7 +77,8 @@ pub async fn plan_files(
     Ok(plan)
 }
 
-async fn list_manifests(
+/// The manifests of a snapshot.
+pub(crate) async fn list_manifests(
     files: &SharedFileReader,
     snapshot: &Snapshot,
 ) -> Result<Vec<ManifestFile>> {
@@ -90,11 +100,13 @@ struct LiveFiles {
     tasks: Vec<FileScanTask>,
     deletes: Vec<LiveDelete>,
     refusals: Refusals,
+    column_sizes: ColumnSizes,
 }
 
 async fn plan_manifest(
     files: &SharedFileReader,
     metadata: &TableMetadata,
+    name_mapping: Option<&Arc<str>>,
     manifest: ManifestFile,
 ) -> Result<LiveFiles> {
     let content = files.read(&RawPath(manifest.manifest_path.clone())).await?;
@@ -104,8 +116,9 @@ async fn plan_manifest(
     let partition_type = |spec_id| metadata.partition_type(spec_id);
     let mut entries_in_order = ManifestReader::open(&manifest, content, partition_type)?;
     if manifest.content == ManifestContent::Data {
-        entries_in_order = entries_in_order.without_stats();
+        entries_in_order = entries_in_order.with_sizes_only();
     }
+    let partition_fields = partition_fields(metadata, &entries_in_order);
     for entry in entries_in_order {
         let entry = entry?;
         entries += 1;
@@ -113,7 +126,11 @@ async fn plan_manifest(
             continue;
         }
         match entry.data_file.content {
-            DataContent::Data => live.tasks.push(scan_task(entry)),
+            DataContent::Data => {
+                live.column_sizes.add(&entry.data_file);
+                live.tasks
+                    .push(scan_task(entry, &partition_fields, name_mapping));
+            }
             _ => live.deletes.push(LiveDelete::of(entry)?),
         }
     }
@@ -121,7 +138,11 @@ async fn plan_manifest(
     Ok(live)
 }
 
-fn scan_task(entry: ManifestEntry) -> FileScanTask {
+fn scan_task(
+    entry: ManifestEntry,
+    partition_fields: &Arc<[TaskPartitionField]>,
+    name_mapping: Option<&Arc<str>>,
+) -> FileScanTask {
     let DataFile {
         file_path,
         file_format,
@@ -139,10 +160,12 @@ fn scan_task(entry: ManifestEntry) -> FileScanTask {
         file_size: file_size_in_bytes,
         record_count,
         partition,
+        partition_fields: Arc::clone(partition_fields),
         sort_order_id,
         data_sequence_number: entry.sequence_number,
         first_row_id,
         split_offsets: split_offsets.unwrap_or_default(),
+        name_mapping: name_mapping.cloned(),
         deletes: TaskDeletes::default(),
     }
 }

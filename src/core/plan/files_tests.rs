@@ -292,12 +292,12 @@ async fn a_snapshot_without_manifests_has_no_rows() {
 }
 
 #[tokio::test]
-async fn every_feature_is_named() {
+async fn files_of_every_format_are_planned() {
     let file = |path: &str, content: i32, format: &str| {
         json!({ "status": 1, "data_file": {
-            "file_path": path, "content": content, "file_format": format } })
+            "file_path": path, "content": content, "file_format": format, "equality_ids": [1] } })
     };
-    let error = Table::new(json!([
+    let plan = Table::new(json!([
         row("/t/m", [Some(3), Some(0), Some(0)]),
         delete_row("/t/d", [Some(2), Some(0), Some(0)]),
     ]))
@@ -312,16 +312,18 @@ async fn every_feature_is_named() {
     .manifest(
         "/t/d",
         ManifestContent::Deletes,
-        json!([file("/t/4", 2, "avro"), file("/t/5", 1, "orc")]),
+        json!([file("/t/4", 1, "avro"), file("/t/5", 1, "orc")]),
     )
-    .refused()
+    .planned()
     .await;
+    let formats: Vec<_> = plan.tasks.iter().map(|task| task.format).collect();
     assert_eq!(
-        error.message(),
-        "Iceberg table \"/t\" uses ORC data files (\"/t/1.orc\") and Avro data files \
-         (\"/t/2.avro\") and Avro delete files (\"/t/4\") and ORC delete files (\"/t/5\"), which \
-         cannot be read yet"
+        formats,
+        [FileFormat::Orc, FileFormat::Avro, FileFormat::Orc]
     );
+    let deletes = plan.tasks[0].deletes.positions.iter();
+    let formats: Vec<_> = deletes.map(|file| file.format).collect();
+    assert_eq!(formats, [FileFormat::Avro, FileFormat::Orc]);
 }
 
 #[tokio::test]
@@ -485,4 +487,29 @@ async fn planning_can_run_on_any_thread() {
         .data("/t/m", json!([entry(1, "a", 1, 10)]));
     let plan = tokio::spawn(async move { table.planned().await });
     assert_eq!(paths(&plan.await.unwrap()), ["a"]);
+}
+
+#[tokio::test]
+async fn tasks_know_the_columns_of_their_partition_values_and_the_name_mapping() {
+    let mut row = row("/t/m", [Some(1), Some(0), Some(0)]);
+    row["partition_spec_id"] = json!(1);
+    let manifest = ManifestTestFile::new(2, ManifestContent::Data)
+        .partition(json!([{ "name": "x", "type": ["null", "long"], "field-id": 1000 }]))
+        .entries(json!([
+            { "status": 1, "data_file": { "file_path": "a", "partition": { "x": 7 } } },
+            { "status": 1, "data_file": { "file_path": "b", "partition": { "x": null } } },
+        ]));
+    let mut table = Table::new(json!([row])).file("/t/m", manifest.write());
+    let mapping = "not parsed before a file needs it";
+    table.metadata["properties"] = json!({ "schema.name-mapping.default": mapping });
+    let plan = table.planned().await;
+    let [a, b] = plan.tasks.as_slice() else {
+        panic!("two files are planned, not {:?}", paths(&plan));
+    };
+    let names: Vec<_> = a.partition_values().map(|(field, _)| &field.name).collect();
+    assert_eq!(names, ["x"]);
+    assert_eq!(a.identity_value(1), Some(Some(&PrimitiveValue::Long(7))));
+    assert_eq!(b.identity_value(1), Some(None), "null is a value");
+    assert_eq!(a.identity_value(2), None);
+    assert_eq!(a.name_mapping.as_deref(), Some(mapping));
 }

@@ -1,16 +1,23 @@
 //! From a snapshot to the files that a scan must read.
 //! Spec: "Scan Planning".
 
+mod column_sizes;
 #[cfg(test)]
 mod corpus_tests;
 mod delete_file;
 mod delete_index;
 mod equality_columns;
 mod files;
+mod partition_fields;
 mod refuse;
 
+use std::sync::Arc;
+
+pub use column_sizes::ColumnSizes;
 pub use delete_file::{DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes};
+pub(crate) use files::list_manifests;
 pub use files::plan_files;
+pub use partition_fields::TaskPartitionField;
 
 pub use crate::spec::FileFormat;
 use crate::spec::Partition;
@@ -29,6 +36,8 @@ pub struct FileScanTask {
     pub record_count: Option<u64>,
     /// The partition its rows are in, and the spec that says so.
     pub partition: Partition,
+    /// The fields of that spec, in the order of the partition's values; none where unknown.
+    pub partition_fields: Arc<[TaskPartitionField]>,
     /// The order of its rows; `None` or an unknown id: unsorted.
     pub sort_order_id: Option<i32>,
     /// Deletes apply by it. `None` where the manifest should state it and does not.
@@ -37,6 +46,9 @@ pub struct FileScanTask {
     pub first_row_id: Option<i64>,
     /// Where it can be split, in bytes, as the writer says; not checked.
     pub split_offsets: Vec<i64>,
+    /// The table's name mapping in its JSON form: what the file's columns are if it has no field
+    /// ids. Parsed only then.
+    pub name_mapping: Option<Arc<str>>,
     /// What must be taken away from its rows.
     pub deletes: TaskDeletes,
 }
@@ -61,6 +73,8 @@ pub struct ScanPlan {
     pub deleted_positions: u64,
     /// Size of the tasks' files in bytes.
     pub total_bytes: u64,
+    /// How many bytes columns take in the tasks' files.
+    pub column_sizes: ColumnSizes,
 }
 
 impl ScanPlan {
@@ -85,10 +99,12 @@ impl FileScanTask {
             file_size,
             record_count,
             partition: Partition::default(),
+            partition_fields: Arc::default(),
             sort_order_id: None,
             data_sequence_number: None,
             first_row_id: None,
             split_offsets: Vec::new(),
+            name_mapping: None,
             deletes: TaskDeletes::default(),
         }
     }

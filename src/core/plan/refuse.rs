@@ -1,5 +1,5 @@
 //! What this version cannot read yet, told apart and named, so that it is never read wrongly.
-//! Spec: "Delete Formats", "Table Encryption", "Data File Fields" (`file_format`).
+//! Spec: "Table Encryption", "Data File Fields" (`file_format`).
 
 use crate::error::{Error, Result};
 use crate::spec::{DataContent, DataFile, FileFormat, ManifestFile, Snapshot, TableMetadata};
@@ -30,13 +30,6 @@ impl Refusals {
     pub fn note_live_file(&mut self, file: &DataFile) -> Result<bool> {
         let feature = match (file.content, file.file_format) {
             _ if file.key_metadata.is_some() => "table encryption",
-            (DataContent::Data, FileFormat::Parquet)
-            | (DataContent::PositionDeletes, FileFormat::Parquet | FileFormat::Puffin)
-            | (DataContent::EqualityDeletes, FileFormat::Parquet) => return Ok(false),
-            (DataContent::Data, FileFormat::Orc) => "ORC data files",
-            (DataContent::Data, FileFormat::Avro) => "Avro data files",
-            (_, FileFormat::Orc) => "ORC delete files",
-            (_, FileFormat::Avro) => "Avro delete files",
             (DataContent::Data, FileFormat::Puffin) => {
                 return Err(Error::corrupt(
                     &file.file_path,
@@ -49,6 +42,7 @@ impl Refusals {
                     "a Puffin file is listed as an equality delete file, which it cannot be",
                 ));
             }
+            _ => return Ok(false),
         };
         self.add(feature, &file.file_path);
         Ok(true)

@@ -14,22 +14,24 @@ const UTC: &str = "UTC";
 ///
 /// Text is `Utf8View` and bytes are `BinaryView` at every depth. Fields inside are nullable and
 /// carry their Iceberg names, except that a map's key is never null. A variant is a struct of its
-/// `metadata` and `value`.
+/// `metadata` and `value`, both in the Variant binary encoding; a null value in a struct that is not
+/// null is the variant's own null.
 pub fn arrow_type(field_type: &Type) -> DataType {
     match field_type {
         Type::Primitive(primitive) => primitive_type(primitive),
         Type::Struct(fields) => DataType::Struct(struct_fields(fields)),
         Type::List(list) => DataType::List(arrow_field(&list.element)),
         Type::Map(map) => DataType::Map(map_entries(map), false),
-        Type::Variant => DataType::Struct(
-            [
-                Field::new("metadata", DataType::BinaryView, true),
-                Field::new("value", DataType::BinaryView, true),
-            ]
-            .into_iter()
-            .collect(),
-        ),
+        Type::Variant => DataType::Struct(variant_fields()),
     }
+}
+
+/// The Arrow fields of a variant.
+pub(super) fn variant_fields() -> Fields {
+    ["metadata", "value"]
+        .map(|name| Field::new(name, DataType::BinaryView, true))
+        .into_iter()
+        .collect()
 }
 
 /// The Arrow field of an Iceberg field: its name, its type, nullable.

@@ -1,32 +1,41 @@
 //! From the arrays that a file's columns decode to, to the arrays of the Iceberg schema: types
-//! promoted, missing fields filled with nulls, members in the schema's order.
+//! promoted, missing fields filled in, members in the schema's order.
 //! Spec: "Column Projection", "Schema Evolution".
 
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray,
-    new_null_array,
+    Array, ArrayRef, AsArray, Int64Array, ListArray, MapArray, RecordBatch, RecordBatchOptions,
+    StructArray,
 };
-use arrow::datatypes::{DataType, FieldRef, Fields};
+use arrow::datatypes::{DataType, FieldRef, Fields, Int64Type, SchemaRef};
 use arrow::error::ArrowError;
 
 use super::leaf::Conversion;
-use super::projection::Projection;
+use super::missing::Substitute;
+use super::projection::Column;
+use super::variant;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How one field of the schema comes out of what the file has for it.
 #[derive(Debug, Clone)]
 pub(super) enum Assembly {
     /// The file does not have it.
-    Missing(DataType),
+    Missing(Substitute),
     /// A primitive column.
     Leaf(Conversion),
+    /// A column of longs that says only where a row has another value than this.
+    Overriding {
+        stored: Conversion,
+        otherwise: Substitute,
+    },
     /// A struct; members in the schema's order.
     Struct {
         fields: Fields,
         members: Vec<Member>,
     },
+    /// A variant, of these fields.
+    Variant(Fields),
     /// A list.
     List {
         element_field: FieldRef,
@@ -49,24 +58,29 @@ pub(super) struct Member {
     pub(super) assembly: Assembly,
 }
 
-/// A batch of the Iceberg schema from a decoded one.
+/// A batch of the Iceberg schema from so many rows of decoded arrays, the first of which has this
+/// position in the file.
 ///
 /// # Errors
 /// Names the column, not the file.
-pub(super) fn assemble(projection: &Projection, decoded: &RecordBatch) -> Result<RecordBatch> {
-    let rows = decoded.num_rows();
-    let columns = projection
-        .columns
+pub(super) fn assemble(
+    columns: &[Column],
+    output: &SchemaRef,
+    decoded: &[ArrayRef],
+    first_row: u64,
+    rows: usize,
+) -> Result<RecordBatch> {
+    let columns = columns
         .iter()
         .map(|column| {
             column
                 .member
-                .assemble(decoded.columns(), rows)
+                .assemble(decoded, first_row, rows)
                 .map_err(|error| in_column(error, &column.name))
         })
         .collect::<Result<Vec<_>>>()?;
     RecordBatch::try_new_with_options(
-        Arc::clone(&projection.output),
+        Arc::clone(output),
         columns,
         &RecordBatchOptions::new().with_row_count(Some(rows)),
     )
@@ -98,38 +112,72 @@ impl Member {
         }
     }
 
-    fn assemble(&self, decoded: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
-        match self.decoded {
-            None => self.assembly.missing(rows),
-            Some(index) => {
+    /// Its array, beside `rows` rows of which the first has this position.
+    fn assemble(&self, decoded: &[ArrayRef], first_row: u64, rows: usize) -> Result<ArrayRef> {
+        match (self.decoded, &self.assembly) {
+            (None, Assembly::Missing(substitute)) => substitute.rows(first_row, rows),
+            (None, _) => Err(internal("a column is planned but not decoded")),
+            (Some(index), assembly) => {
                 let array = decoded
                     .get(index)
                     .ok_or_else(|| internal("a decoded column is not there"))?;
-                self.assembly.apply(array)
+                assembly.apply(array, first_row)
             }
         }
+    }
+
+    /// About how many bytes a row takes of what is not decoded.
+    pub(super) fn substitute_size(&self) -> u64 {
+        self.assembly.substitute_size()
     }
 }
 
 impl Assembly {
-    fn missing(&self, rows: usize) -> Result<ArrayRef> {
+    fn substitute_size(&self) -> u64 {
         match self {
-            Self::Missing(data_type) => Ok(new_null_array(data_type, rows)),
-            _ => Err(internal("a column is planned but not decoded")),
+            Self::Missing(substitute) => substitute.row_size(),
+            Self::Leaf(_) | Self::Variant(_) | Self::Overriding { .. } => 0,
+            Self::Struct { members, .. } => members
+                .iter()
+                .map(Member::substitute_size)
+                .fold(0, u64::saturating_add),
+            Self::List { element, .. } => element.substitute_size(),
+            Self::Map { key, value, .. } => key
+                .substitute_size()
+                .saturating_add(value.substitute_size()),
         }
     }
 
-    fn apply(&self, array: &ArrayRef) -> Result<ArrayRef> {
+    fn apply(&self, array: &ArrayRef, first_row: u64) -> Result<ArrayRef> {
         match self {
-            Self::Missing(_) => self.missing(array.len()),
+            Self::Missing(substitute) => substitute.rows(first_row, array.len()),
             Self::Leaf(conversion) => conversion.apply(array),
+            Self::Overriding { stored, otherwise } => {
+                let stored = stored.apply(array)?;
+                let stored = stored
+                    .as_primitive_opt::<Int64Type>()
+                    .ok_or_else(|| internal("a column of longs did not decode to longs"))?;
+                if stored.null_count() == 0 {
+                    return Ok(Arc::new(stored.clone()));
+                }
+                let otherwise = otherwise.rows(first_row, array.len())?;
+                let otherwise = otherwise
+                    .as_primitive_opt::<Int64Type>()
+                    .ok_or_else(|| internal("what stands for a long is none"))?;
+                let values = stored.iter().zip(otherwise);
+                Ok(Arc::new(
+                    values
+                        .map(|(stored, otherwise)| stored.or(otherwise))
+                        .collect::<Int64Array>(),
+                ))
+            }
             Self::Struct { fields, members } => {
                 let array = array
                     .as_struct_opt()
                     .ok_or_else(|| internal("a struct did not decode to a struct"))?;
                 let members = members
                     .iter()
-                    .map(|member| member.assemble(array.columns(), array.len()))
+                    .map(|member| member.assemble(array.columns(), 0, array.len()))
                     .collect::<Result<Vec<_>>>()?;
                 let array = StructArray::try_new_with_length(
                     fields.clone(),
@@ -140,6 +188,7 @@ impl Assembly {
                 .map_err(|error| inconsistent(&error))?;
                 Ok(Arc::new(array))
             }
+            Self::Variant(fields) => variant::unshred(array, fields),
             Self::List {
                 element_field,
                 element,
@@ -150,7 +199,7 @@ impl Assembly {
                 let array = ListArray::try_new(
                     Arc::clone(element_field),
                     array.offsets().clone(),
-                    element.apply(array.values())?,
+                    element.apply(array.values(), 0)?,
                     array.nulls().cloned(),
                 )
                 .map_err(|error| inconsistent(&error))?;
@@ -169,7 +218,7 @@ impl Assembly {
                 };
                 let entries = StructArray::try_new(
                     fields.clone(),
-                    vec![key.apply(array.keys())?, value.apply(array.values())?],
+                    vec![key.apply(array.keys(), 0)?, value.apply(array.values(), 0)?],
                     None,
                 )
                 .map_err(|error| inconsistent(&error))?;

@@ -15,13 +15,14 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::assemble::{assemble, in_column};
+use super::format::UnitDecoder;
 use super::pages::RowGroupPages;
 use super::panics;
 use super::parquet_file::{ParquetFile, RowGroup};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How many rows a batch has at most.
-const MAX_BATCH_ROWS: u64 = 8192;
+pub(super) const MAX_BATCH_ROWS: u64 = 8192;
 /// How many bytes a batch should have at most.
 pub(super) const BATCH_BYTES: usize = 4 << 20;
 
@@ -38,6 +39,8 @@ pub(super) struct RowGroupDecoder<S> {
     row_group: usize,
     chunks: ColumnChunks,
     batch_rows: usize,
+    /// The position in the file of the next row.
+    next_row: u64,
     /// Rows that have not been decoded yet.
     rows_left: u64,
     /// `None` where no column is decoded.
@@ -53,15 +56,16 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
         chunks: ColumnChunks,
         still_wanted: S,
     ) -> Result<Self> {
-        let (rows_left, batch_rows) = match file.row_groups.get(row_group) {
-            Some(known) => (known.rows, batch_rows(known)),
-            None => (0, 1),
+        let (next_row, rows_left, batch_rows) = match file.row_groups.get(row_group) {
+            Some(known) => (known.first_row, known.rows, batch_rows(known)),
+            None => (0, 0, 1),
         };
         let mut decoder = Self {
             file,
             row_group,
             chunks,
             batch_rows,
+            next_row,
             rows_left,
             reader: None,
             still_wanted,
@@ -75,7 +79,7 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
     ///
     /// # Errors
     /// Names the file, and the column where one is at fault.
-    pub(super) fn next(&mut self) -> Result<Option<RecordBatch>> {
+    fn decode(&mut self) -> Result<Option<RecordBatch>> {
         if self.rows_left == 0 {
             return Ok(None);
         }
@@ -98,9 +102,16 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
             ));
         };
         self.rows_left = rows_left;
-        panics::caught("its data", || assemble(&self.file.projection, &decoded))
-            .map(Some)
-            .map_err(|error| error.in_file(&self.file.path))
+        let first_row = self.next_row;
+        self.next_row = first_row.saturating_add(rows);
+        let projection = &self.file.projection;
+        let (columns, output) = (&projection.columns, &projection.output);
+        let rows = decoded.num_rows();
+        panics::caught("its data", || {
+            assemble(columns, output, decoded.columns(), first_row, rows)
+        })
+        .map(Some)
+        .map_err(|error| error.in_file(&self.file.path))
     }
 
     fn reader(&self, columns: &ProjectionMask) -> Result<Option<ParquetRecordBatchReader>> {
@@ -151,6 +162,16 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
             }
         }
         error.in_file(&self.file.path)
+    }
+}
+
+impl<S: Fn() -> bool + Send> UnitDecoder for RowGroupDecoder<S> {
+    fn next_row(&self) -> u64 {
+        self.next_row
+    }
+
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        self.decode()
     }
 }
 

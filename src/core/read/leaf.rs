@@ -363,6 +363,14 @@ fn rescale(from: Unit, to: Unit) -> Step {
 }
 
 impl Conversion {
+    /// For what is decoded as the Arrow type that is wanted.
+    pub(super) fn none(to: DataType) -> Self {
+        Self {
+            step: Step::Keep,
+            to,
+        }
+    }
+
     /// The array as the Iceberg type wants it.
     ///
     /// # Errors

@@ -3,18 +3,28 @@
 
 mod arrow_types;
 mod assemble;
+mod avro;
 mod channel;
 mod compact;
 mod decode;
 mod deletes;
+mod field_ids;
 mod footer;
+mod format;
 mod leaf;
+mod metadata_columns;
 mod metrics;
+mod missing;
+mod nested;
+mod orc;
 mod pages;
 mod panics;
 mod parquet_file;
 mod projection;
 mod size;
+mod stored;
+mod values;
+mod variant;
 mod worker;
 
 #[cfg(test)]
@@ -26,6 +36,7 @@ use arrow::array::RecordBatch;
 
 pub use arrow_types::arrow_type;
 pub use channel::{BatchReceiver, RecvOutcome};
+pub use metadata_columns::{MetadataColumn, OutputColumn};
 pub use metrics::ReadMetrics;
 
 use crate::error::Result;
@@ -38,8 +49,8 @@ use crate::storage::SharedFileReader;
 pub struct ReadRequest {
     /// The schema that rows are wanted in.
     pub schema: Arc<Schema>,
-    /// Top-level fields to produce, in the order of the columns; may be empty.
-    pub field_ids: Vec<i32>,
+    /// What to produce, in the order of the columns; may be empty.
+    pub columns: Vec<OutputColumn>,
     /// The files.
     pub tasks: Vec<FileScanTask>,
     /// Where they are read from.
@@ -55,7 +66,7 @@ pub struct ReadRequest {
 
 /// Begins to read, and returns where the batches will come out.
 ///
-/// Batches have a column for each of `field_ids`, of the type that [`arrow_type`] says, nullable
+/// Batches have a column for each of `columns`, of the type that [`arrow_type`] says, nullable
 /// even where the schema says required: a null that a file holds all the same comes out as null.
 /// `convert` makes of each batch what the receiver gets; it runs on the decoding task. Rows come
 /// in no particular order, except that with one thread they keep the order of tasks and files.

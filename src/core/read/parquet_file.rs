@@ -9,6 +9,7 @@ use std::time::Instant;
 use arrow::datatypes::{
     DataType, Field, FieldRef, Fields, Schema as ArrowSchema, SchemaRef, TimeUnit,
 };
+use async_trait::async_trait;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::parquet_to_arrow_schema;
@@ -17,12 +18,14 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataBuilder, RowGroupMetaData,
 };
+use parquet::schema::types::ColumnDescPtr;
 
-use super::decode::ColumnChunks;
+use super::decode::{BATCH_BYTES, ColumnChunks, RowGroupDecoder};
 use super::footer::{self, HEAD_SIZE, TAIL_SIZE};
+use super::format::{DataFile, Fetched, WorkUnit};
 use super::metrics::ReadMetrics;
 use super::panics;
-use super::projection::Projection;
+use super::projection::{Column, Projection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
 use crate::spec::NestedField;
@@ -48,6 +51,8 @@ pub(super) struct ParquetFile {
     pub(super) projection: Projection,
     /// Row groups in the file's order.
     pub(super) row_groups: Vec<RowGroup>,
+    /// The row groups as units of work.
+    units: Vec<WorkUnit>,
     /// Metadata cut down to the projection; `None` where nothing needs to be decoded.
     pub(super) metadata: Option<ArrowReaderMetadata>,
     /// The end of the file, which was read with the footer; empty where no column is in it.
@@ -66,19 +71,22 @@ struct OpenBytes {
 /// What must be known of a row group before it is fetched.
 #[derive(Debug)]
 pub(super) struct RowGroup {
+    /// The position of its first row in the file.
+    pub(super) first_row: u64,
     /// Its number of rows.
     pub(super) rows: u64,
     /// Where its needed column chunks lie, one each leaf of the projection.
     pub(super) chunks: Vec<Range<u64>>,
     /// The length of these chunks, in bytes.
     pub(super) stored_bytes: u64,
-    /// About how many bytes its needed columns take when decoded.
+    /// About how many bytes its needed columns take when decoded, those that the file lacks
+    /// included.
     pub(super) decoded_bytes: u64,
 }
 
 /// Some bytes of a file.
 #[derive(Debug, Default)]
-struct Part {
+pub(super) struct Part {
     start: u64,
     bytes: Bytes,
 }
@@ -130,31 +138,46 @@ impl Source {
         output: &SchemaRef,
     ) -> Result<ParquetFile> {
         let path = &task.path;
-        let (size, metadata, tail) = match self.read_footer(path, task.file_size).await {
-            Ok((metadata, tail)) => (task.file_size, metadata, tail),
-            Err(error) => {
-                // The manifest may be wrong about the size; the file itself is not.
-                let size = match error.kind() {
-                    ErrorKind::FileNotFound
-                    | ErrorKind::PermissionDenied
-                    | ErrorKind::Unauthenticated
-                    | ErrorKind::NotSupported => return Err(error),
-                    _ => self.files.size(path).await?,
-                };
-                if size == task.file_size {
-                    return Err(error);
-                }
+        let (size, metadata, tail) = self
+            .with_real_size(task, |size| async move {
                 let (metadata, tail) = self.read_footer(path, size).await?;
-                (size, metadata, tail)
-            }
-        };
+                Ok((size, metadata, tail))
+            })
+            .await?;
         let file = panics::caught("the Parquet metadata", || {
-            ParquetFile::new(self, path, size, (&metadata, tail), wanted, output)
+            ParquetFile::new(self, task, size, (&metadata, tail), wanted, output)
         })
         .map_err(|error| error.in_file(path))?;
         ReadMetrics::add(&self.metrics.files_opened, 1);
         ReadMetrics::add(&self.metrics.row_groups_total, file.row_groups.len() as u64);
         Ok(file)
+    }
+
+    /// Reads the end of a file with the size that the manifest says, or else with the real one:
+    /// the manifest may be wrong about the size, the file itself is not.
+    pub(super) async fn with_real_size<T, F>(
+        &self,
+        task: &FileScanTask,
+        read: impl Fn(u64) -> F,
+    ) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let error = match read(task.file_size).await {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        let size = match error.kind() {
+            ErrorKind::FileNotFound
+            | ErrorKind::PermissionDenied
+            | ErrorKind::Unauthenticated
+            | ErrorKind::NotSupported => return Err(error),
+            _ => self.files.size(&task.path).await?,
+        };
+        if size == task.file_size {
+            return Err(error);
+        }
+        read(size).await
     }
 
     /// The metadata's bytes, and the end of the file as far as it was read.
@@ -179,12 +202,16 @@ impl Source {
         Ok((bytes, tail))
     }
 
-    async fn fetch_part(&self, path: &RawPath, range: Range<u64>) -> Result<Part> {
-        let start = range.start;
-        let mut parts = self.fetch(path, &[range]).await?;
+    /// Reads one range of a file.
+    pub(super) async fn fetch_one(&self, path: &RawPath, range: Range<u64>) -> Result<Bytes> {
+        Ok(self.fetch(path, &[range]).await?.pop().unwrap_or_default())
+    }
+
+    /// Reads one range of a file, and keeps where it lies.
+    pub(super) async fn fetch_part(&self, path: &RawPath, range: Range<u64>) -> Result<Part> {
         Ok(Part {
-            start,
-            bytes: parts.pop().unwrap_or_default(),
+            start: range.start,
+            bytes: self.fetch_one(path, range).await?,
         })
     }
 
@@ -230,14 +257,19 @@ impl Drop for OpenBytes {
 }
 
 impl Part {
+    /// Where it begins in the file.
+    pub(super) fn start(&self) -> u64 {
+        self.start
+    }
+
     /// The last bytes of it.
-    fn last(&self, length: u64) -> &[u8] {
+    pub(super) fn last(&self, length: u64) -> &[u8] {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         &self.bytes[self.bytes.len().saturating_sub(length)..]
     }
 
     /// A range of the file; `None` where it is not all here.
-    fn slice(&self, range: &Range<u64>) -> Option<Bytes> {
+    pub(super) fn slice(&self, range: &Range<u64>) -> Option<Bytes> {
         let start = usize::try_from(range.start.checked_sub(self.start)?).ok()?;
         let end = usize::try_from(range.end.checked_sub(self.start)?).ok()?;
         (start <= end && end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
@@ -247,7 +279,7 @@ impl Part {
 impl ParquetFile {
     fn new(
         source: &Source,
-        path: &RawPath,
+        task: &FileScanTask,
         size: u64,
         (metadata, mut tail): (&Bytes, Part),
         wanted: &[Arc<NestedField>],
@@ -258,11 +290,14 @@ impl ParquetFile {
             wanted,
             Arc::clone(output),
             metadata.file_metadata().schema_descr(),
+            task,
         )?;
         let mut row_groups = Vec::with_capacity(metadata.num_row_groups());
         let mut cut_down = Vec::with_capacity(metadata.num_row_groups());
+        let mut first_row = 0_u64;
         for (index, row_group) in metadata.row_groups().iter().enumerate() {
-            let (known, columns) = RowGroup::new(index, row_group, &projection, size)?;
+            let (known, columns) = RowGroup::new(index, row_group, first_row, &projection, size)?;
+            first_row = first_row.saturating_add(known.rows);
             cut_down.push(
                 RowGroupMetaData::builder(Arc::clone(&projection.schema))
                     .set_num_rows(row_group.num_rows())
@@ -285,11 +320,13 @@ impl ParquetFile {
         let held = metadata
             .as_ref()
             .map_or(0, |held| held.metadata().memory_size());
+        let units = units(&row_groups);
         let open = OpenBytes::new(&source.open_bytes, held.saturating_add(tail.bytes.len()));
         Ok(Self {
-            path: path.clone(),
+            path: task.path.clone(),
             projection,
             row_groups,
+            units,
             metadata,
             tail,
             _open: open,
@@ -297,11 +334,62 @@ impl ParquetFile {
     }
 }
 
+#[async_trait]
+impl DataFile for ParquetFile {
+    fn path(&self) -> &RawPath {
+        &self.path
+    }
+
+    fn units(&self) -> &[WorkUnit] {
+        &self.units
+    }
+
+    fn missing_column(&self) -> Option<&str> {
+        Column::first_missing(&self.projection.columns)
+    }
+
+    async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Fetched> {
+        let chunks = source.fetch_row_group(&self, unit).await?;
+        Ok(Box::new(move |still_wanted| {
+            let decoder = RowGroupDecoder::new(self, unit, chunks, move || still_wanted())?;
+            Ok(Box::new(decoder))
+        }))
+    }
+}
+
+fn units(row_groups: &[RowGroup]) -> Vec<WorkUnit> {
+    let mut next_row = 0_u64;
+    row_groups
+        .iter()
+        .map(|row_group| {
+            let first_row = next_row;
+            next_row = next_row.saturating_add(row_group.rows);
+            WorkUnit {
+                first_row,
+                rows: Some(row_group.rows),
+                memory: memory_of(row_group),
+            }
+        })
+        .collect()
+}
+
+/// How much memory a row group uses while it waits and is decoded: its stored bytes, and of its
+/// decoded ones a batch and a page of every column.
+fn memory_of(row_group: &RowGroup) -> u64 {
+    const PAGE: u64 = 1 << 20;
+    let pages = PAGE.saturating_mul(row_group.chunks.len() as u64);
+    let decoded = row_group
+        .decoded_bytes
+        .min(pages.saturating_add(BATCH_BYTES as u64));
+    row_group.stored_bytes.saturating_add(decoded)
+}
+
 impl RowGroup {
     /// Checks the needed column chunks of a row group, and takes them out of its metadata.
     fn new(
         index: usize,
         metadata: &RowGroupMetaData,
+        first_row: u64,
         projection: &Projection,
         file_size: u64,
     ) -> Result<(Self, Vec<ColumnChunkMetaData>)> {
@@ -312,10 +400,11 @@ impl RowGroup {
             )
         })?;
         let mut row_group = Self {
+            first_row,
             rows,
             chunks: Vec::with_capacity(projection.leaves.len()),
             stored_bytes: 0,
-            decoded_bytes: 0,
+            decoded_bytes: projection.substitute_size().saturating_mul(rows),
         };
         let mut columns = Vec::with_capacity(projection.leaves.len());
         for leaf in &projection.leaves {
@@ -406,7 +495,10 @@ fn reader_metadata(
         .build();
     // The Arrow schema that a writer may have embedded is ignored: types follow the projection.
     let inferred = parquet_to_arrow_schema(&projection.schema, None).map_err(unusable)?;
-    let hint = ArrowSchema::new(decoded_fields(inferred.fields()));
+    let hint = ArrowSchema::new(decoded_fields(
+        inferred.fields(),
+        &mut projection.schema.columns().iter(),
+    ));
     ArrowReaderMetadata::try_new(
         Arc::new(metadata),
         ArrowReaderOptions::new().with_schema(Arc::new(hint)),
@@ -414,22 +506,38 @@ fn reader_metadata(
     .map_err(unusable)
 }
 
-fn decoded_fields(fields: &Fields) -> Fields {
-    fields.iter().map(decoded_field).collect()
+/// The types that columns are decoded to, other than those that are inferred: `leaves` gives the
+/// Parquet columns in their order.
+fn decoded_fields<'a>(
+    fields: &Fields,
+    leaves: &mut impl Iterator<Item = &'a ColumnDescPtr>,
+) -> Fields {
+    fields
+        .iter()
+        .map(|field| decoded_field(field, leaves))
+        .collect()
 }
 
-fn decoded_field(field: &FieldRef) -> FieldRef {
+fn decoded_field<'a>(
+    field: &FieldRef,
+    leaves: &mut impl Iterator<Item = &'a ColumnDescPtr>,
+) -> FieldRef {
     let data_type = match field.data_type() {
-        DataType::Utf8 => DataType::Utf8View,
-        DataType::Binary => DataType::BinaryView,
-        // Only INT96 has this type: microseconds reach further.
-        DataType::Timestamp(TimeUnit::Nanosecond, None) => {
-            DataType::Timestamp(TimeUnit::Microsecond, None)
+        DataType::Struct(fields) => DataType::Struct(decoded_fields(fields, leaves)),
+        DataType::List(element) => DataType::List(decoded_field(element, leaves)),
+        DataType::Map(entries, sorted) => DataType::Map(decoded_field(entries, leaves), *sorted),
+        leaf => {
+            let physical_type = leaves.next().map(|column| column.physical_type());
+            match leaf {
+                DataType::Utf8 => DataType::Utf8View,
+                DataType::Binary => DataType::BinaryView,
+                // Days and nanoseconds reach further than 64 bits of nanoseconds.
+                DataType::Timestamp(..) if physical_type == Some(PhysicalType::INT96) => {
+                    DataType::Timestamp(TimeUnit::Microsecond, None)
+                }
+                other => other.clone(),
+            }
         }
-        DataType::Struct(fields) => DataType::Struct(decoded_fields(fields)),
-        DataType::List(element) => DataType::List(decoded_field(element)),
-        DataType::Map(entries, sorted) => DataType::Map(decoded_field(entries), *sorted),
-        other => other.clone(),
     };
     Arc::new(Field::clone(field).with_data_type(data_type))
 }

@@ -9,10 +9,14 @@ use arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
 use parquet::basic::{ConvertedType, Repetition};
 use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor, Type as ParquetType, TypePtr};
 
-use super::arrow_types::{arrow_field, arrow_type, map_entries, struct_fields};
+use super::arrow_types::{arrow_field, map_entries, struct_fields, variant_fields};
 use super::assemble::{Assembly, Member};
-use super::leaf;
+use super::field_ids::{FieldIds, IdSource};
+use super::metadata_columns::{MetadataColumn, OutputColumn};
+use super::missing::Substitute;
+use super::{leaf, variant};
 use crate::error::{Error, ErrorKind, Result};
+use crate::plan::FileScanTask;
 use crate::spec::{ListType, MapType, NestedField, Schema, StructType, Type};
 
 /// What to decode of one file, and what becomes of it.
@@ -38,15 +42,19 @@ pub(super) struct Column {
     pub(super) member: Member,
 }
 
-/// The fields with these ids, in this order.
+/// The columns as fields, in this order; metadata columns too are fields.
 ///
 /// # Errors
 /// `InvalidArgument` for an id that is no top-level field of the schema.
-pub(super) fn wanted_fields(schema: &Schema, field_ids: &[i32]) -> Result<Vec<Arc<NestedField>>> {
-    field_ids
+pub(super) fn wanted_fields(
+    schema: &Schema,
+    columns: &[OutputColumn],
+) -> Result<Vec<Arc<NestedField>>> {
+    columns
         .iter()
-        .map(|id| {
-            schema.fields().field_by_id(*id).cloned().ok_or_else(|| {
+        .map(|column| match column {
+            OutputColumn::Metadata(column) => Ok(Arc::new(column.field())),
+            OutputColumn::Field(id) => schema.fields().field_by_id(*id).cloned().ok_or_else(|| {
                 Error::new(
                     ErrorKind::InvalidArgument,
                     format!(
@@ -54,7 +62,7 @@ pub(super) fn wanted_fields(schema: &Schema, field_ids: &[i32]) -> Result<Vec<Ar
                         schema.schema_id()
                     ),
                 )
-            })
+            }),
         })
         .collect()
 }
@@ -70,28 +78,27 @@ pub(super) fn output_schema(wanted: &[Arc<NestedField>]) -> SchemaRef {
 }
 
 impl Projection {
-    /// Finds the wanted fields in a file's schema.
+    /// Finds the wanted fields in the schema of the file of a task.
     ///
     /// # Errors
-    /// Without the file's name. `NotSupported` for a file without field ids, and for a missing
-    /// field with a default; `TypeMismatch` where the file's type cannot be read as the field's;
-    /// `Corrupt` for ids that contradict the schema.
+    /// Without the file's name. `TypeMismatch` where the file's type cannot be read as the field's;
+    /// `Corrupt` for ids that contradict the schema, and as [`Substitute::of`] and
+    /// [`IdSource::of_file`].
     pub(super) fn new(
         wanted: &[Arc<NestedField>],
         output: SchemaRef,
         stored: &SchemaDescriptor,
+        task: &FileScanTask,
     ) -> Result<Self> {
         let root = stored.root_schema();
-        if !wanted.is_empty() && !root.get_fields().is_empty() && !has_field_ids(root) {
-            return Err(Error::not_supported(
-                "the file has no field ids, and name mapping is not supported yet",
-            )
-            .with_hint(
-                "Rewrite the file with a writer that stores Iceberg field ids in Parquet files.",
-            ));
-        }
-        let mut pruner = Pruner { leaves: Vec::new() };
-        let (fields, members) = pruner.members(wanted, root, 0, &mut Vec::new())?;
+        let ids = IdSource::of_file(task, wanted.is_empty() || has_field_ids(root))?;
+        let mut pruner = Pruner {
+            leaves: Vec::new(),
+            task,
+        };
+        let (fields, members) = pruner
+            .members(wanted, root, 0, ids.columns(), &mut Vec::new())
+            .map_err(|error| ids.explain(error))?;
         let schema = ParquetType::group_type_builder(root.name())
             .with_fields(fields)
             .build()
@@ -110,16 +117,74 @@ impl Projection {
             output,
         })
     }
+
+    /// About how many bytes a row takes of what the file does not have.
+    pub(super) fn substitute_size(&self) -> u64 {
+        Column::substitute_size(&self.columns)
+    }
 }
 
-impl Projection {
-    /// The name of a column of which the file lacks the column itself or something in it.
-    pub(super) fn missing_column(&self) -> Option<&str> {
-        self.columns
+impl Column {
+    /// The name of the first of these columns of which the file lacks the column itself or
+    /// something in it.
+    pub(super) fn first_missing(columns: &[Self]) -> Option<&str> {
+        columns
             .iter()
             .find(|column| column.member.is_missing())
             .map(|column| column.name.as_str())
     }
+
+    /// About how many bytes a row of these columns takes of what the file does not have.
+    pub(super) fn substitute_size(columns: &[Self]) -> u64 {
+        columns
+            .iter()
+            .map(|column| column.member.substitute_size())
+            .fold(0, u64::saturating_add)
+    }
+}
+
+/// What stands for a field that the file of a task does not have.
+///
+/// # Errors
+/// As [`Substitute::of`], with the column.
+pub(super) fn missing(field: &NestedField, task: &FileScanTask, path: &[String]) -> Result<Member> {
+    let substitute =
+        Substitute::of(field, task).map_err(|error| error.in_column(path.join(".")))?;
+    Ok(Member {
+        decoded: None,
+        assembly: Assembly::Missing(substitute),
+    })
+}
+
+/// A field that the file of a task has: the decoded array with this index, assembled this way. Rows
+/// that have no value in a stored metadata column have the usual one.
+///
+/// # Errors
+/// As [`missing`].
+pub(super) fn stored_at(
+    decoded: usize,
+    assembly: Assembly,
+    field: &NestedField,
+    task: &FileScanTask,
+) -> Result<Member> {
+    let assembly = match assembly {
+        Assembly::Leaf(stored) if MetadataColumn::by_field_id(field.id).is_some() => {
+            Assembly::Overriding {
+                stored,
+                otherwise: Substitute::of(field, task)?,
+            }
+        }
+        other => other,
+    };
+    Ok(Member {
+        decoded: Some(decoded),
+        assembly,
+    })
+}
+
+/// Whether a field is a metadata column that the file of a task cannot have as a column of its own.
+pub(super) fn is_never_stored(field: &NestedField, task: &FileScanTask) -> bool {
+    MetadataColumn::by_field_id(field.id).is_some_and(|column| !column.is_stored(task))
 }
 
 /// Whether any field below has an id.
@@ -141,12 +206,13 @@ fn count_leaves(stored: &ParquetType) -> usize {
 }
 
 /// Builds the cut-down schema; its leaves come out in the order they are appended in.
-struct Pruner {
+struct Pruner<'a> {
     leaves: Vec<usize>,
+    task: &'a FileScanTask,
 }
 
 /// The names down to a field, for messages.
-type Path = Vec<String>;
+pub(super) type Path = Vec<String>;
 
 /// The shape of a list in Parquet, after its rules for legacy files.
 enum ListShape<'a> {
@@ -158,7 +224,7 @@ enum ListShape<'a> {
     Three { element: &'a TypePtr },
 }
 
-impl Pruner {
+impl Pruner<'_> {
     /// Finds fields among those of a group by id: the found ones cut down, and for each wanted
     /// one what becomes of it.
     fn members(
@@ -166,15 +232,17 @@ impl Pruner {
         wanted: &[Arc<NestedField>],
         group: &ParquetType,
         first_leaf: usize,
+        ids: FieldIds<'_>,
         path: &mut Path,
     ) -> Result<(Vec<TypePtr>, Vec<Member>)> {
-        let stored = fields_by_id(group, first_leaf);
+        let stored = fields_by_id(group, first_leaf, ids);
         let mut found = Vec::new();
         let mut members = Vec::with_capacity(wanted.len());
         for field in wanted {
             path.push(field.name.clone());
             let member = match stored.get(&field.id) {
-                Some((_, _, true)) => {
+                _ if is_never_stored(field, self.task) => missing(field, self.task, path)?,
+                Some(stored) if stored.twice => {
                     return Err(Error::new(
                         ErrorKind::Corrupt,
                         format!(
@@ -184,15 +252,14 @@ impl Pruner {
                         ),
                     ));
                 }
-                Some((stored, leaf, false)) => {
-                    let (pruned, assembly) = self.field(field, stored, *leaf, path)?;
+                Some(stored) if stored.inner_ids.reach(field) => {
+                    let leaf = stored.first_leaf;
+                    let (pruned, assembly) =
+                        self.field(field, stored.field, leaf, stored.inner_ids, path)?;
                     found.push(pruned);
-                    Member {
-                        decoded: Some(found.len() - 1),
-                        assembly,
-                    }
+                    stored_at(found.len() - 1, assembly, field, self.task)?
                 }
-                None => missing(field, path)?,
+                _ => missing(field, self.task, path)?,
             };
             path.pop();
             members.push(member);
@@ -205,6 +272,7 @@ impl Pruner {
         wanted: &NestedField,
         stored: &TypePtr,
         first_leaf: usize,
+        ids: FieldIds<'_>,
         path: &mut Path,
     ) -> Result<(TypePtr, Assembly)> {
         match &wanted.field_type {
@@ -224,14 +292,19 @@ impl Pruner {
                 if !is_plain_group(stored) || leaf::repetition(stored) == Repetition::REPEATED {
                     return Err(mismatch(wanted, stored, path));
                 }
-                self.structure(members, stored, first_leaf, path)
+                self.structure(members, stored, first_leaf, ids, path)
             }
-            Type::List(list) => self.list(wanted, list, stored, first_leaf, path),
-            Type::Map(map) => self.map(wanted, map, stored, first_leaf, path),
-            Type::Variant => Err(Error::not_supported(format!(
-                "column \"{}\": type variant is not supported yet",
-                path.join(".")
-            ))),
+            Type::List(list) => self.list(wanted, list, stored, first_leaf, ids, path),
+            Type::Map(map) => self.map(wanted, map, stored, first_leaf, ids, path),
+            Type::Variant => {
+                if !variant::is_variant(stored) {
+                    return Err(mismatch(wanted, stored, path));
+                }
+                // Whatever is shredded belongs to the value.
+                self.leaves
+                    .extend(first_leaf..first_leaf + count_leaves(stored));
+                Ok((Arc::clone(stored), Assembly::Variant(variant_fields())))
+            }
         }
     }
 
@@ -241,9 +314,10 @@ impl Pruner {
         members: &StructType,
         stored: &TypePtr,
         first_leaf: usize,
+        ids: FieldIds<'_>,
         path: &mut Path,
     ) -> Result<(TypePtr, Assembly)> {
-        let (mut found, planned) = self.members(members.fields(), stored, first_leaf, path)?;
+        let (mut found, planned) = self.members(members.fields(), stored, first_leaf, ids, path)?;
         if found.is_empty() {
             // Some leaf must tell which structs are null.
             found.push(self.witness(stored, first_leaf, path)?);
@@ -297,17 +371,22 @@ impl Pruner {
         list: &ListType,
         stored: &TypePtr,
         first_leaf: usize,
+        ids: FieldIds<'_>,
         path: &mut Path,
     ) -> Result<(TypePtr, Assembly)> {
         let Some(shape) = list_shape(stored) else {
             return Err(mismatch(wanted, stored, path));
         };
         path.push("element".to_owned());
+        let ids = ids
+            .of_part("element", &list.element)
+            .unwrap_or(FieldIds::None);
         let (pruned, element) = match shape {
-            ListShape::Bare => self.repeated(&list.element, stored, first_leaf, path)?,
+            ListShape::Bare => self.repeated(&list.element, stored, first_leaf, ids, path)?,
             ListShape::Two { repeated } => {
                 check_id(repeated, &list.element, path)?;
-                let (pruned, element) = self.repeated(&list.element, repeated, first_leaf, path)?;
+                let (pruned, element) =
+                    self.repeated(&list.element, repeated, first_leaf, ids, path)?;
                 // Under this name a group with one field is still the element itself.
                 let pruned = if pruned.is_group() {
                     let fields = pruned.get_fields().to_vec();
@@ -319,7 +398,8 @@ impl Pruner {
             }
             ListShape::Three { element } => {
                 check_id(element, &list.element, path)?;
-                let (pruned, assembly) = self.field(&list.element, element, first_leaf, path)?;
+                let (pruned, assembly) =
+                    self.field(&list.element, element, first_leaf, ids, path)?;
                 let repeated = group("list", Repetition::REPEATED, None, vec![pruned])?;
                 (annotated(stored, ConvertedType::LIST, repeated)?, assembly)
             }
@@ -338,6 +418,7 @@ impl Pruner {
         element: &NestedField,
         repeated: &TypePtr,
         first_leaf: usize,
+        ids: FieldIds<'_>,
         path: &mut Path,
     ) -> Result<(TypePtr, Assembly)> {
         match &element.field_type {
@@ -349,7 +430,7 @@ impl Pruner {
                 Ok((decoded, Assembly::Leaf(conversion)))
             }
             Type::Struct(members) if is_plain_group(repeated) => {
-                self.structure(members, repeated, first_leaf, path)
+                self.structure(members, repeated, first_leaf, ids, path)
             }
             _ => Err(mismatch(element, repeated, path)),
         }
@@ -361,6 +442,7 @@ impl Pruner {
         map: &MapType,
         stored: &TypePtr,
         first_leaf: usize,
+        ids: FieldIds<'_>,
         path: &mut Path,
     ) -> Result<(TypePtr, Assembly)> {
         let entries = match stored.get_basic_info().converted_type() {
@@ -382,12 +464,15 @@ impl Pruner {
         };
         path.push("key".to_owned());
         check_id(stored_key, &map.key, path)?;
-        let (pruned_key, key) = self.field(&map.key, stored_key, first_leaf, path)?;
+        let key_ids = ids.of_part("key", &map.key).unwrap_or(FieldIds::None);
+        let (pruned_key, key) = self.field(&map.key, stored_key, first_leaf, key_ids, path)?;
         path.pop();
         path.push("value".to_owned());
         check_id(stored_value, &map.value, path)?;
         let value_leaf = first_leaf + count_leaves(stored_key);
-        let (pruned_value, value) = self.field(&map.value, stored_value, value_leaf, path)?;
+        let value_ids = ids.of_part("value", &map.value).unwrap_or(FieldIds::None);
+        let (pruned_value, value) =
+            self.field(&map.value, stored_value, value_leaf, value_ids, path)?;
         path.pop();
         let entry = group(
             "key_value",
@@ -404,42 +489,42 @@ impl Pruner {
     }
 }
 
-/// A field of a group: itself, the index of its first leaf, and whether its id is there twice.
-type Stored<'a> = (&'a TypePtr, usize, bool);
+/// A field of a group of the file.
+struct Stored<'a> {
+    field: &'a TypePtr,
+    /// The index of its first leaf.
+    first_leaf: usize,
+    /// The ids of what is inside.
+    inner_ids: FieldIds<'a>,
+    /// Whether another one has the same id.
+    twice: bool,
+}
 
 /// The fields of a group by their ids.
-fn fields_by_id(group: &ParquetType, first_leaf: usize) -> HashMap<i32, Stored<'_>> {
+fn fields_by_id<'a>(
+    group: &'a ParquetType,
+    first_leaf: usize,
+    ids: FieldIds<'a>,
+) -> HashMap<i32, Stored<'a>> {
     let mut leaf = first_leaf;
     let mut fields: HashMap<i32, Stored<'_>> = HashMap::new();
-    for field in group.get_fields() {
+    for (place, field) in group.get_fields().iter().enumerate() {
         let info = field.get_basic_info();
-        if info.has_id() {
+        let stored_id = info.has_id().then(|| info.id());
+        if let Some((id, inner_ids)) = ids.of_field(place, info.name(), stored_id) {
             fields
-                .entry(info.id())
-                .and_modify(|(_, _, twice)| *twice = true)
-                .or_insert((field, leaf, false));
+                .entry(id)
+                .and_modify(|stored| stored.twice = true)
+                .or_insert(Stored {
+                    field,
+                    first_leaf: leaf,
+                    inner_ids,
+                    twice: false,
+                });
         }
         leaf += count_leaves(field);
     }
     fields
-}
-
-/// What stands for a field that the file does not have.
-fn missing(field: &NestedField, path: &Path) -> Result<Member> {
-    if field
-        .initial_default
-        .as_ref()
-        .is_some_and(|default| !default.is_null())
-    {
-        return Err(Error::not_supported(format!(
-            "column \"{}\": default values of columns that a file lacks are not supported yet",
-            path.join(".")
-        )));
-    }
-    Ok(Member {
-        decoded: None,
-        assembly: Assembly::Missing(arrow_type(&field.field_type)),
-    })
 }
 
 /// A list's element and a map's key and value have their place; an id must not contradict it.

@@ -32,7 +32,8 @@ fn batch_size(batch: &RecordBatch) -> usize {
         .fold(0, usize::saturating_add)
 }
 
-fn array_size(array: &dyn Array, start: usize, length: usize) -> usize {
+/// How many bytes some values of an array have.
+pub(super) fn array_size(array: &dyn Array, start: usize, length: usize) -> usize {
     match array.data_type() {
         DataType::Utf8View => view_size::<StringViewType>(array, start, length),
         DataType::BinaryView => view_size::<BinaryViewType>(array, start, length),

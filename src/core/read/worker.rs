@@ -13,15 +13,16 @@ use tokio::task::{JoinError, JoinHandle, JoinSet};
 
 use super::ReadRequest;
 use super::channel::BatchSender;
-use super::decode::{BATCH_BYTES, ColumnChunks, RowGroupDecoder};
-use super::deletes::{DeleteMemory, FileDeletes, PendingDeletes, share_deletes};
+use super::decode::BATCH_BYTES;
+use super::deletes::{DeleteMemory, FileDeletes, InUse, PendingDeletes, share_deletes};
+use super::format::{self, DataFile, Fetched};
 use super::metrics::ReadMetrics;
 use super::panics;
-use super::parquet_file::{ParquetFile, RowGroup, Source};
+use super::parquet_file::Source;
 use super::projection::{output_schema, wanted_fields};
 use super::size;
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::{FileFormat, FileScanTask};
+use crate::plan::FileScanTask;
 use crate::spec::NestedField;
 
 /// How many files may be opened, and how many row groups fetched, ahead of the decoders, however
@@ -34,21 +35,27 @@ pub(super) const STEP: u64 = 1024;
 /// What a read's user makes of a batch.
 pub(super) type Convert<T> = Arc<dyn Fn(RecordBatch) -> Result<T> + Send + Sync>;
 
-/// A row group on its way from storage.
+/// A part of a file on its way from storage.
 struct Unit {
-    file: Arc<ParquetFile>,
-    row_group: usize,
-    /// The position of its first row in the file.
-    first_row: u64,
-    deletes: Option<Arc<FileDeletes>>,
-    chunks: Spawned<ColumnChunks>,
+    file: Arc<dyn DataFile>,
+    deletes: Option<Arc<(FileDeletes, InUse)>>,
+    fetched: Spawned<Fetched>,
     _memory: OwnedSemaphorePermit,
+}
+
+/// A file that is being opened.
+struct Opening {
+    /// Counts the files of the read.
+    number: usize,
+    /// About how many bytes its deletes were to take when this began.
+    delete_bytes: u64,
+    opened: Spawned<Opened>,
 }
 
 /// A file whose footer and whose deletes have been read.
 struct Opened {
-    file: Arc<ParquetFile>,
-    deletes: Option<Arc<FileDeletes>>,
+    file: Arc<dyn DataFile>,
+    deletes: Option<FileDeletes>,
 }
 
 /// A task that ends when nobody waits for it any more.
@@ -114,8 +121,7 @@ async fn fetch_all<T>(
     shared: Arc<Shared<T>>,
     units: mpsc::Sender<Unit>,
 ) -> Result<()> {
-    let wanted: Arc<[Arc<NestedField>]> =
-        wanted_fields(&request.schema, &request.field_ids)?.into();
+    let wanted: Arc<[Arc<NestedField>]> = wanted_fields(&request.schema, &request.columns)?.into();
     let output = output_schema(&wanted);
     let source = Source {
         files: Arc::clone(&request.files),
@@ -132,57 +138,59 @@ async fn fetch_all<T>(
         false => (0, budget),
     };
     let delete_memory = DeleteMemory::new(Arc::clone(&memory), delete_budget);
-    let mut tasks = request.tasks.into_iter().zip(deletes).peekable();
+    let mut tasks = request
+        .tasks
+        .into_iter()
+        .zip(deletes)
+        .enumerate()
+        .peekable();
     let mut opening = VecDeque::new();
     let mut open_ahead = request.threads.max(1);
     loop {
-        let mut expected_bytes = 0_u64;
         // Files with much metadata are not opened far ahead.
         while (opening.is_empty()
             || opening.len() < open_ahead && source.open_bytes.load(Ordering::Relaxed) < open_limit)
-            && let Some((_, deletes)) = tasks.peek()
+            && let Some((_, (_, deletes))) = tasks.peek()
         {
             let bytes = deletes.as_ref().map_or(0, PendingDeletes::expected_bytes);
-            expected_bytes = expected_bytes.saturating_add(bytes);
-            if !opening.is_empty() && bytes > 0 && !delete_memory.has_room_for(expected_bytes) {
+            let ahead = opening.iter().fold(bytes, |sum, opening: &Opening| {
+                sum.saturating_add(opening.delete_bytes)
+            });
+            if !opening.is_empty() && bytes > 0 && !delete_memory.has_room_for(ahead) {
                 break;
             }
-            let Some((task, deletes)) = tasks.next() else {
+            let Some((number, (task, deletes))) = tasks.next() else {
                 break;
             };
-            opening.push_back(open(
-                source.clone(),
-                task,
-                deletes,
-                Arc::clone(&wanted),
-                &output,
-                Arc::clone(&delete_memory),
-            ));
+            let deletes = deletes.map(|deletes| (number, deletes, Arc::clone(&delete_memory)));
+            let opened = open(source.clone(), task, deletes, Arc::clone(&wanted), &output);
+            opening.push_back(Opening {
+                number,
+                delete_bytes: bytes,
+                opened,
+            });
         }
-        let Some(file) = opening.pop_front() else {
+        let Some(Opening { number, opened, .. }) = opening.pop_front() else {
             return Ok(());
         };
         open_ahead = (open_ahead * 2).min(MAX_AHEAD);
-        let Opened { file, deletes } = file.result().await?;
-        let mut next_row = 0_u64;
-        for (index, row_group) in file.row_groups.iter().enumerate() {
-            let first_row = next_row;
-            next_row = next_row.saturating_add(row_group.rows);
-            if row_group.rows == 0 {
+        delete_memory.give_turn(number);
+        let Opened { file, deletes } = opened.result().await?;
+        let deletes = deletes.map(|deletes| Arc::new((deletes, delete_memory.in_use())));
+        for (index, unit) in file.units().iter().enumerate() {
+            if unit.rows == Some(0) {
                 continue;
             }
             shared.ahead.take().await?;
-            // A row group larger than the budget waits for all of it, and is then alone.
-            let steps = steps(memory_of(row_group)).clamp(1, unit_budget);
+            // A unit larger than the budget waits for all of it, and is then alone.
+            let steps = steps(unit.memory).clamp(1, unit_budget);
             let permit = Arc::clone(&memory)
                 .acquire_many_owned(steps)
                 .await
                 .map_err(|_| stopped())?;
             let unit = Unit {
-                chunks: fetch(source.clone(), Arc::clone(&file), index),
+                fetched: fetch(source.clone(), Arc::clone(&file), index),
                 file: Arc::clone(&file),
-                row_group: index,
-                first_row,
                 deletes: deletes.clone(),
                 _memory: permit,
             };
@@ -197,52 +205,33 @@ async fn fetch_all<T>(
 fn open(
     source: Source,
     task: FileScanTask,
-    deletes: Option<PendingDeletes>,
+    deletes: Option<(usize, PendingDeletes, Arc<DeleteMemory>)>,
     wanted: Arc<[Arc<NestedField>]>,
     output: &SchemaRef,
-    memory: Arc<DeleteMemory>,
 ) -> Spawned<Opened> {
     let output = Arc::clone(output);
     Spawned(tokio::spawn(async move {
-        let Some(deletes) = deletes else {
-            let file = open_file(&source, &task, &wanted, &output).await?;
+        let Some((number, deletes, memory)) = deletes else {
             return Ok(Opened {
-                file: Arc::new(file),
+                file: format::open(&source, &task, &wanted, &output).await?,
                 deletes: None,
             });
         };
         let read_with = deletes.read_with(&wanted, &output)?;
         let (wanted, schema) = (Arc::clone(&read_with.wanted), Arc::clone(&read_with.schema));
         let (file, deletes) = futures::try_join!(
-            open_file(&source, &task, &wanted, &schema),
-            deletes.load(read_with, &source, &memory)
+            format::open(&source, &task, &wanted, &schema),
+            deletes.load(number, read_with, &source, &memory)
         )?;
         Ok(Opened {
-            file: Arc::new(file),
-            deletes: Some(Arc::new(deletes)),
+            file,
+            deletes: Some(deletes),
         })
     }))
 }
 
-async fn open_file(
-    source: &Source,
-    task: &FileScanTask,
-    wanted: &[Arc<NestedField>],
-    output: &SchemaRef,
-) -> Result<ParquetFile> {
-    match task.format {
-        FileFormat::Parquet => source.open(task, wanted, output).await,
-        other => Err(Error::not_supported(format!(
-            "file \"{}\": data files of format {other:?} are not supported yet",
-            task.path
-        ))),
-    }
-}
-
-fn fetch(source: Source, file: Arc<ParquetFile>, row_group: usize) -> Spawned<ColumnChunks> {
-    Spawned(tokio::spawn(async move {
-        source.fetch_row_group(&file, row_group).await
-    }))
+fn fetch(source: Source, file: Arc<dyn DataFile>, unit: usize) -> Spawned<Fetched> {
+    Spawned(tokio::spawn(async move { file.fetch(&source, unit).await }))
 }
 
 /// Decodes row groups until there are no more, or nobody wants them.
@@ -261,24 +250,22 @@ async fn decode_all<T: Send + 'static>(shared: Arc<Shared<T>>) -> Result<()> {
 
 /// Decodes one row group; false when nobody wants more.
 async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<bool> {
-    let chunks = unit.chunks.result().await?;
+    let fetched = unit.fetched.result().await?;
     ReadMetrics::add(&shared.metrics.row_groups_read, 1);
-    let still_wanted = || !shared.sender.is_closed();
-    let mut next_row = unit.first_row;
-    let mut decoder =
-        RowGroupDecoder::new(Arc::clone(&unit.file), unit.row_group, chunks, still_wanted)?;
+    let sender = shared.sender.clone();
+    let mut decoder = fetched(Arc::new(move || !sender.is_closed()))?;
     loop {
+        decoder.prepare().await?;
         let started = Instant::now();
+        let first_row = decoder.next_row();
         let Some(batch) = decoder.next()? else {
             return Ok(true);
         };
-        let first_row = next_row;
         let decoded_rows = batch.num_rows() as u64;
-        next_row = next_row.saturating_add(decoded_rows);
         let batch = match &unit.deletes {
             None => batch,
-            Some(deletes) => panics::caught("deletes", || deletes.apply(first_row, batch))
-                .map_err(|error| error.in_file(&unit.file.path))?,
+            Some(deletes) => panics::caught("deletes", || deletes.0.apply(first_row, batch))
+                .map_err(|error| error.in_file(unit.file.path()))?,
         };
         let deleted = decoded_rows.saturating_sub(batch.num_rows() as u64);
         ReadMetrics::add(&shared.metrics.rows_deleted, deleted);
@@ -294,7 +281,7 @@ async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<boo
                 continue;
             }
             let converted = panics::caught("a batch", || (shared.convert)(piece))
-                .map_err(|error| error.in_file(&unit.file.path))?;
+                .map_err(|error| error.in_file(unit.file.path()))?;
             ReadMetrics::add(&shared.metrics.rows_read, rows);
             if shared.sender.send(converted, bytes).await.is_err() {
                 return Ok(false);
@@ -313,17 +300,6 @@ fn unit_memory(memory: usize) -> usize {
 /// The part of a memory budget that batches may use while they wait.
 pub(super) fn batch_memory(memory: usize) -> usize {
     memory / 4
-}
-
-/// How much memory a row group uses while it waits and is decoded: its stored bytes, and of its
-/// decoded ones a batch and a page of every column.
-pub(super) fn memory_of(row_group: &RowGroup) -> u64 {
-    const PAGE: u64 = 1 << 20;
-    let pages = PAGE.saturating_mul(row_group.chunks.len() as u64);
-    let decoded = row_group
-        .decoded_bytes
-        .min(pages.saturating_add(BATCH_BYTES as u64));
-    row_group.stored_bytes.saturating_add(decoded)
 }
 
 pub(super) fn steps(bytes: u64) -> u32 {

@@ -106,7 +106,7 @@ pub(super) struct DataFileReader {
     pub spec_id: i32,
     /// Reads their partitions.
     pub partition: PartitionReader,
-    /// Whether to keep what the writer recorded about columns: most of a manifest's bytes.
+    /// Whether to keep all that the writer recorded about columns, most of a manifest's bytes, or only their sizes.
     pub with_stats: bool,
 }
 
@@ -173,7 +173,8 @@ impl DataFileReader {
                     file.content_size_in_bytes = decoder.long(schema)?;
                 }
                 _ => {
-                    if !self.with_stats || !read_metrics(field, decoder, &mut stats)? {
+                    let wanted = self.with_stats || field.id == Some(id::COLUMN_SIZES);
+                    if !wanted || !read_metrics(field, decoder, &mut stats)? {
                         decoder.skip(schema)?;
                     }
                 }

@@ -13,14 +13,19 @@ pub(crate) const MAX_JSON_DEPTH: usize = 3 * super::type_json::MAX_TYPE_DEPTH + 
 
 /// Parses a JSON text in UTF-8, with or without byte order mark.
 pub(crate) fn parse(text: &[u8]) -> Result<Value> {
+    parse_to_depth(text, MAX_JSON_DEPTH)
+}
+
+/// Parses a JSON text that may nest so deep.
+pub(crate) fn parse_to_depth(text: &[u8], max_depth: usize) -> Result<Value> {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
     if text.iter().all(u8::is_ascii_whitespace) {
         return Err(Error::new(ErrorKind::Corrupt, "is empty, expected JSON"));
     }
-    if depth(text) > MAX_JSON_DEPTH {
+    if depth(text) > max_depth {
         return Err(Error::new(
             ErrorKind::NotSupported,
-            format!("JSON nests deeper than {MAX_JSON_DEPTH} levels"),
+            format!("JSON nests deeper than {max_depth} levels"),
         ));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(text);

@@ -127,11 +127,16 @@ impl ManifestReader {
         })
     }
 
-    /// Passes over what the writer recorded about columns: entries have no statistics.
+    /// Passes over what the writer recorded about columns but for their sizes.
     #[must_use]
-    pub fn without_stats(mut self) -> Self {
+    pub fn with_sizes_only(mut self) -> Self {
         self.data_files.with_stats = false;
         self
+    }
+
+    /// The partition spec of its files.
+    pub fn partition_spec_id(&self) -> i32 {
+        self.data_files.spec_id
     }
 
     /// What the file says of itself.

@@ -25,6 +25,7 @@ pub mod puffin;
 mod reference_manifest_tests;
 pub mod schema;
 pub mod snapshot;
+pub mod snapshot_selection;
 pub mod sort_order;
 pub mod statistics_file;
 #[cfg(test)]
@@ -54,6 +55,9 @@ pub use partition_tuple::Partition;
 pub use puffin::{PuffinBlob, PuffinFooter};
 pub use schema::Schema;
 pub use snapshot::{Snapshot, SnapshotManifests, SnapshotReference};
+pub use snapshot_selection::{
+    FieldReference, FoundField, SelectedSnapshot, SnapshotSelector, time_text,
+};
 pub use sort_order::SortOrder;
 pub use table_metadata::TableMetadata;
 pub use table_metadata_json::MAX_FORMAT_VERSION;

@@ -53,7 +53,8 @@ impl MappedField {
     }
 }
 
-fn find<'a>(fields: &'a [MappedField], name: &str) -> Option<&'a MappedField> {
+/// The one of these fields that goes by this name.
+pub(crate) fn find<'a>(fields: &'a [MappedField], name: &str) -> Option<&'a MappedField> {
     fields
         .iter()
         .find(|field| field.names.iter().any(|other| other == name))

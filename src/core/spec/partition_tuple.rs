@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use super::avro::{AvroField, AvroSchema, AvroType, Decoder, LogicalType, corrupt};
+use super::calendar::{MICROS_A_DAY, NANOS_A_DAY};
+use super::iso_text::iso_date;
 use super::types::{NestedField, PrimitiveType, StructType, Type};
 use super::value::{PrimitiveValue, decimal_from_big_endian};
 use crate::error::{Error, Result};
@@ -187,7 +189,13 @@ fn read_value(
 
 /// Makes a value one of the type that the partition field has: writers leave out logical types,
 /// and a column's type may have been promoted since the manifest was written.
-fn convert(value: PrimitiveValue, result_type: &PrimitiveType) -> Result<PrimitiveValue> {
+///
+/// # Errors
+/// `Corrupt` for a value that cannot be one of that type.
+pub(crate) fn convert(
+    value: PrimitiveValue,
+    result_type: &PrimitiveType,
+) -> Result<PrimitiveValue> {
     use PrimitiveType as T;
     use PrimitiveValue as V;
     Ok(match (result_type, value) {
@@ -207,6 +215,8 @@ fn convert(value: PrimitiveValue, result_type: &PrimitiveType) -> Result<Primiti
         (T::Timestamp, V::Timestamp(value) | V::Timestamptz(value) | V::Long(value)) => {
             V::Timestamp(value)
         }
+        (T::Timestamp, V::Date(days)) => V::Timestamp(midnight(days, MICROS_A_DAY)?),
+        (T::TimestampNs, V::Date(days)) => V::TimestampNs(midnight(days, NANOS_A_DAY)?),
         (T::Timestamptz, V::Timestamptz(value) | V::Timestamp(value) | V::Long(value)) => {
             V::Timestamptz(value)
         }
@@ -248,6 +258,15 @@ fn timestamp(micros: i64, utc: bool) -> PrimitiveValue {
     } else {
         PrimitiveValue::Timestamp(micros)
     }
+}
+
+fn midnight(days: i32, units_a_day: i64) -> Result<i64> {
+    i64::from(days).checked_mul(units_a_day).ok_or_else(|| {
+        corrupt(format!(
+            "the partition value {} is out of range",
+            iso_date(days.into())
+        ))
+    })
 }
 
 fn to_int(value: i64) -> Result<i32> {
@@ -307,6 +326,14 @@ mod tests {
             convert(V::Long(5), &T::Timestamptz).unwrap(),
             V::Timestamptz(5)
         );
+        assert_eq!(
+            convert(V::Date(-1), &T::Timestamp).unwrap(),
+            V::Timestamp(-86_400_000_000)
+        );
+        assert_eq!(
+            convert(V::Date(1), &T::TimestampNs).unwrap(),
+            V::TimestampNs(86_400_000_000_000)
+        );
         assert_eq!(convert(V::Float(1.5), &T::Double).unwrap(), V::Double(1.5));
         assert_eq!(
             convert(
@@ -325,6 +352,8 @@ mod tests {
             V::Uuid(uuid)
         );
         assert!(convert(V::Long(1 << 40), &T::Int).is_err());
+        assert!(convert(V::Date(i32::MAX), &T::TimestampNs).is_err());
+        assert!(convert(V::Date(0), &T::Timestamptz).is_err());
         assert!(convert(V::Fixed(vec![1]), &T::Fixed(2)).is_err());
         assert!(convert(V::String("1".into()), &T::Int).is_err());
     }

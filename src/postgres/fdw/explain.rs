@@ -26,15 +26,24 @@ pub unsafe extern "C-unwind" fn explain_foreign_scan(
     };
     let Some(state) = state else { return };
     let output = Output(explain);
-    output.text("Iceberg Table", state.relation.location());
-    match state.relation.snapshot() {
-        Some(snapshot) => output.text("Snapshot", &snapshot.snapshot_id.to_string()),
-        None => output.text("Snapshot", "none"),
-    }
-    output.number("Manifests Total", state.plan.manifests_total as u64);
-    output.number("Manifests Skipped", state.plan.manifests_skipped as u64);
-    output.number("Data Files Total", state.plan.tasks.len() as u64);
-    output.number("Delete Files Read", state.plan.delete_files_total as u64);
+    let Some(opened) = &state.opened else {
+        if let Some(chooser) = &state.chooser {
+            let chosen_by = format!("known at execution (qual iceberg.{})", chooser.kind.name());
+            output.text("Snapshot", &chosen_by);
+        }
+        return;
+    };
+    output.text("Iceberg Table", opened.relation.location());
+    let id = match opened.relation.snapshot() {
+        Some(snapshot) => snapshot.snapshot_id.to_string(),
+        None => "none".to_owned(),
+    };
+    let chosen_by = &opened.relation.selection().chosen_by;
+    output.text("Snapshot", &format!("{id} ({chosen_by})"));
+    output.number("Manifests Total", opened.plan.manifests_total as u64);
+    output.number("Manifests Skipped", opened.plan.manifests_skipped as u64);
+    output.number("Data Files Total", opened.plan.tasks.len() as u64);
+    output.number("Delete Files Read", opened.plan.delete_files_total as u64);
     if analyze {
         let metrics = &state.metrics;
         output.number(

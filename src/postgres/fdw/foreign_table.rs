@@ -4,13 +4,11 @@
 use std::collections::HashSet;
 use std::ffi::CString;
 
-use iceberg_core::catalog::Table;
-use iceberg_core::spec::NestedField;
+use iceberg_core::spec::{NestedField, Schema};
 use iceberg_core::{Error, ErrorKind, Result};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
-use super::relation::current_schema;
 use crate::encoding::to_server;
 use crate::error::Report;
 use crate::sql::{identifier, literal};
@@ -64,15 +62,14 @@ impl Renamed {
     }
 }
 
-/// The statement that makes the table with the fields of the current schema of `source`, and the columns that
-/// are called otherwise there.
+/// The statement that makes the table with the fields of a schema, and the columns that are called
+/// otherwise there.
 ///
 /// # Errors
 /// `NotSupported` where Postgres cannot hold such a table: too many columns, or a name or option
 /// that is too long or has characters which the database's encoding lacks.
-pub fn create_statement(table: &NewTable<'_>, source: &Table) -> Result<(CString, Vec<Renamed>)> {
+pub fn create_statement(table: &NewTable<'_>, schema: &Schema) -> Result<(CString, Vec<Renamed>)> {
     check_name(table.name)?;
-    let schema = current_schema(source)?;
     let fields = schema.fields().fields();
     if fields.len() > MAX_COLUMNS {
         return Err(Error::not_supported(format!(
@@ -122,6 +119,24 @@ pub fn create_statement(table: &NewTable<'_>, source: &Table) -> Result<(CString
         )
     })?;
     Ok((statement, renamed))
+}
+
+/// Name and definition of a column for each field, to be added to a table that has columns of the names `taken`.
+pub fn column_definitions<'a>(
+    fields: impl Iterator<Item = &'a NestedField>,
+    taken: HashSet<String>,
+) -> Vec<(String, String)> {
+    let mut names = ColumnNames {
+        kept: HashSet::new(),
+        taken,
+    };
+    fields
+        .map(|field| {
+            let name = names.take(field);
+            let definition = column(field, &name, None);
+            (name.column, definition)
+        })
+        .collect()
 }
 
 /// Refuses a table whose name Postgres cannot hold.
@@ -209,7 +224,7 @@ impl<'a> ColumnNames<'a> {
 }
 
 /// Why Postgres cannot hold a column of this name, if it cannot.
-fn why_not(name: &str) -> Option<&'static str> {
+pub fn why_not(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("Its name is empty.")
     } else if SYSTEM_COLUMNS.contains(&name) {

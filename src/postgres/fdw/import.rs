@@ -5,6 +5,7 @@ use std::ffi::{CStr, CString};
 
 use futures::StreamExt;
 use iceberg_core::catalog::{self, Catalog, PathCatalog, Table, TableListing};
+use iceberg_core::spec::SnapshotSelector;
 use iceberg_core::{Error, ErrorKind, Result};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -279,7 +280,10 @@ fn statement(
             options: &options,
             collation: request.given.get("import_collate"),
         },
-        &table?,
+        &table?
+            .metadata()
+            .select_snapshot(&SnapshotSelector::Current)?
+            .schema,
     )?;
     for column in renamed {
         column.warn(name);

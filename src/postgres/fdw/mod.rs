@@ -8,4 +8,6 @@ pub mod import;
 pub mod plan;
 pub mod relation;
 pub mod scan;
+pub mod selection;
+pub mod selector_qual;
 pub mod width;

@@ -1,10 +1,11 @@
-//! Planning: which columns a query needs, how many rows there are, and the one path to them.
+//! Planning: which columns a query needs, which state of the table, how many rows there are, and the one path to them.
 //! Reads metadata only, never a data file.
 
 use pgrx::pg_sys::{self, Cost, Index, List, Oid, PlannerInfo, RelOptInfo};
 use pgrx::{PgMemoryContexts, pg_guard};
 
 use super::relation::{ForeignRelation, effective_role};
+use super::selector_qual;
 
 /// What planning keeps between its callbacks, in the relation's `fdw_private`.
 struct PlanState {
@@ -35,7 +36,12 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
     unsafe {
         let attribute_numbers = needed_attributes(relation, relation_oid);
         let role = effective_role(planned_role(root, relation));
-        let opened = ForeignRelation::open(relation_oid, role, &attribute_numbers);
+        let selector = selector_qual::selector_of(root, relation);
+        if let Some(selector) = &selector {
+            selector_qual::wait_for_others(root, relation, selector);
+        }
+        let selection = selector.and_then(|selector| selector_qual::estimate(root, &selector));
+        let opened = ForeignRelation::open(relation_oid, role, &attribute_numbers, selection);
         let plan = opened.plan_files();
         let total_rows = plan
             .remaining_records()
@@ -63,7 +69,8 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
     }
 }
 
-/// `GetForeignPaths`: one path, a scan of all files.
+/// `GetForeignPaths`: one path, a scan of all files. Where another relation's values select the state, it is
+/// parameterised by that relation, as one that is LATERAL to it.
 ///
 /// # Safety
 /// Called by the planner only, after [`get_foreign_rel_size`].
@@ -97,8 +104,8 @@ pub unsafe extern "C-unwind" fn get_foreign_paths(
     }
 }
 
-/// `GetForeignPlan`: a scan node that carries the numbers of the columns it must produce. Every qual
-/// is checked by Postgres.
+/// `GetForeignPlan`: a scan node that carries the numbers of the columns it must produce, and what
+/// selects the state. Every other qual is checked by Postgres.
 ///
 /// # Safety
 /// Called by the planner only, after [`get_foreign_paths`].
@@ -121,12 +128,20 @@ pub unsafe extern "C-unwind" fn get_foreign_plan(
             .fold(std::ptr::null_mut(), |list, number| {
                 pg_sys::lappend_int(list, i32::from(*number))
             });
+        let (selector, local_clauses) = selector_qual::take_out(scan_clauses, (*relation).relid);
+        let mut private = pg_sys::lappend(std::ptr::null_mut(), columns.cast());
+        let mut expressions = std::ptr::null_mut();
+        if let Some(selector) = selector {
+            let kind = pg_sys::lappend_int(std::ptr::null_mut(), selector.kind.number());
+            private = pg_sys::lappend(private, kind.cast());
+            expressions = pg_sys::lappend(std::ptr::null_mut(), selector.value.cast());
+        }
         pg_sys::make_foreignscan(
             target_list,
-            pg_sys::extract_actual_clauses(scan_clauses, false),
+            pg_sys::extract_actual_clauses(local_clauses, false),
             (*relation).relid,
-            std::ptr::null_mut(),
-            columns,
+            expressions,
+            private,
             std::ptr::null_mut(),
             std::ptr::null_mut(),
             outer_plan,

@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use iceberg_core::catalog::{self, Table};
 use iceberg_core::plan::{ScanPlan, plan_files};
-use iceberg_core::spec::{Schema, Snapshot, StructType};
+use iceberg_core::read::{MetadataColumn, OutputColumn};
+use iceberg_core::spec::{
+    FieldReference, FoundField, Schema, SelectedSnapshot, Snapshot, StructType, TableMetadata, Type,
+};
 use iceberg_core::storage::SharedFileReader;
-use iceberg_core::{Error, Result};
 use pgrx::PgRelation;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
+use super::selection::Selection;
 use super::width;
 use crate::error::{OrRaise, Report};
 use crate::options::table::{ColumnOptions, TableOptions};
@@ -20,40 +23,55 @@ use crate::session::wait;
 use crate::types::batch::ColumnPlan;
 use crate::types::conversion::{Conversion, PostgresType};
 
-/// A foreign table as it is now, with the columns that a query needs.
+/// A foreign table in the state that is asked for, with the columns that a query needs.
 pub struct ForeignRelation {
     location: String,
     table: Table,
-    schema: Arc<Schema>,
+    selection: Selection,
+    selected: SelectedSnapshot,
     columns: Vec<MatchedColumn>,
 }
 
-/// A column of the foreign table and the field it stands for.
+/// A column of the foreign table and what it stands for.
 pub struct MatchedColumn {
     /// Its number in the foreign table, from 1.
     pub attribute_number: i16,
     /// Its declared type.
     pub declared: PostgresType,
-    /// The field's id.
-    pub field_id: i32,
+    /// What it is in the Iceberg table.
+    pub source: OutputColumn,
     /// How its values are converted.
     pub plan: ColumnPlan,
 }
 
 impl ForeignRelation {
-    /// Opens a foreign table for `role`, matching the columns with these numbers; raises an error
-    /// where that cannot be.
-    pub fn open(relation: Oid, role: Oid, attribute_numbers: &[i16]) -> Self {
+    /// Opens a foreign table for `role` in the state that a query asks for, or else settings and options,
+    /// matching the columns with these numbers; raises an error where that cannot be.
+    pub fn open(
+        relation: Oid,
+        role: Oid,
+        attribute_numbers: &[i16],
+        selection: Option<Selection>,
+    ) -> Self {
         let options = TableOptions::of_relation(relation);
+        let selection = selection.unwrap_or_else(|| Selection::of_table(&options));
         check_local_read(role);
         let location = options.location.clone();
         let table = wait(catalog::open_table(options.into_core()));
-        let schema = current_schema(&table).or_raise();
-        let columns = match_columns(relation, &location, schema.fields(), attribute_numbers);
+        let metadata = table.metadata();
+        let selected = metadata.select_snapshot(&selection.selector).or_raise();
+        let columns = match_columns(
+            relation,
+            &location,
+            metadata,
+            &selected.schema,
+            attribute_numbers,
+        );
         Self {
             location,
             table,
-            schema,
+            selection,
+            selected,
             columns,
         }
     }
@@ -65,15 +83,31 @@ impl ForeignRelation {
 
     /// The snapshot to read; `None` for a table without rows.
     pub fn snapshot(&self) -> Option<&Arc<Snapshot>> {
-        self.table.metadata().current_snapshot()
+        self.selected.snapshot.as_ref()
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Snapshot and schema of the state.
+    pub fn selected(&self) -> &SelectedSnapshot {
+        &self.selected
+    }
+
+    /// The state that was asked for, and where.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
     }
 
     /// The schema that rows are read in.
     pub fn schema(&self) -> &Arc<Schema> {
-        &self.schema
+        &self.selected.schema
     }
 
-    /// The matched columns, ascending by number.
+    /// The matched columns, ascending by number; without those that did not exist in that state, where all
+    /// rows have null.
     pub fn columns(&self) -> &[MatchedColumn] {
         &self.columns
     }
@@ -101,20 +135,6 @@ impl ForeignRelation {
     }
 }
 
-/// The schema that rows are read in, which valid metadata always has.
-pub fn current_schema(table: &Table) -> Result<Arc<Schema>> {
-    table
-        .metadata()
-        .current_schema()
-        .map(Arc::clone)
-        .ok_or_else(|| {
-            Error::corrupt(
-                table.metadata_file(),
-                "the current schema is not among its schemas",
-            )
-        })
-}
-
 /// The role whose rights a scan has: the one that Postgres chose, else the current one.
 pub fn effective_role(chosen: Oid) -> Oid {
     if chosen == Oid::INVALID {
@@ -128,7 +148,8 @@ pub fn effective_role(chosen: Oid) -> Oid {
 fn match_columns(
     relation: Oid,
     location: &str,
-    fields: &StructType,
+    metadata: &TableMetadata,
+    schema: &Schema,
     attribute_numbers: &[i16],
 ) -> Vec<MatchedColumn> {
     // SAFETY: planner and executor hold a lock on the relation.
@@ -137,32 +158,64 @@ fn match_columns(
     attribute_numbers
         .iter()
         .filter_map(|number| descriptor.get(*number as usize - 1))
-        .map(|attribute| {
+        .filter_map(|attribute| {
             let options = ColumnOptions::of_column(relation, attribute.attnum);
             let name = crate::encoding::from_server(name_of(attribute)).or_raise();
-            let field = match (&options.field_id, &options.column_name) {
-                (Some(id), _) => fields.field_by_id(*id),
-                (None, Some(column_name)) => fields.field_by_name(column_name),
-                (None, None) => fields.field_by_name(&name),
-            };
-            let Some(field) = field else {
-                no_such_field(&name, &options, location, fields)
+            let (source, field_type) = match find(&options, &name, metadata, schema) {
+                Found::Column(source, field_type) => (source, field_type),
+                Found::NotThen => return None,
+                Found::Unknown => no_such_field(&name, &options, location, schema.fields()),
             };
             let declared = PostgresType {
                 oid: attribute.atttypid,
                 typmod: attribute.atttypmod,
             };
-            MatchedColumn {
+            Some(MatchedColumn {
                 attribute_number: attribute.attnum,
                 declared,
-                field_id: field.id,
+                source,
                 plan: ColumnPlan {
-                    conversion: Conversion::choose(&name, &field.field_type, declared).or_raise(),
+                    conversion: Conversion::choose(&name, &field_type, declared)
+                        .map_err(|error| match source {
+                            OutputColumn::Metadata(MetadataColumn::Partition) => {
+                                error.with_hint("Declare the column as jsonb.")
+                            }
+                            _ => error,
+                        })
+                        .or_raise(),
                     name,
                 },
-            }
+            })
         })
         .collect()
+}
+
+/// What a column stands for.
+enum Found {
+    /// This, whose values have this type.
+    Column(OutputColumn, Type),
+    /// A field that did not exist in the state that is read.
+    NotThen,
+    /// Nothing.
+    Unknown,
+}
+
+fn find(options: &ColumnOptions, name: &str, metadata: &TableMetadata, schema: &Schema) -> Found {
+    if let Some(column) = options.metadata_column {
+        return Found::Column(OutputColumn::Metadata(column), column.field_type());
+    }
+    let wanted = match (&options.field_id, &options.column_name) {
+        (Some(id), _) => FieldReference::Id(*id),
+        (None, Some(column_name)) => FieldReference::Name(column_name),
+        (None, None) => FieldReference::Name(name),
+    };
+    match metadata.find_field(schema, wanted) {
+        FoundField::Field(field) => {
+            Found::Column(OutputColumn::Field(field.id), field.field_type.clone())
+        }
+        FoundField::NotThen => Found::NotThen,
+        FoundField::Unknown => Found::Unknown,
+    }
 }
 
 fn name_of(attribute: &pg_sys::FormData_pg_attribute) -> &std::ffi::CStr {
@@ -180,10 +233,18 @@ fn no_such_field(name: &str, options: &ColumnOptions, location: &str, fields: &S
         PgSqlErrorCode::ERRCODE_FDW_COLUMN_NAME_NOT_FOUND,
         format!("column \"{name}\": the Iceberg table at \"{location}\" has no field {wanted}"),
     );
-    let same_letters = fields
-        .fields()
-        .iter()
-        .find(|field| field.name.to_lowercase() == name.to_lowercase());
+    // Only a field that was looked for by its name can have been missed by its letters' case.
+    let wanted_name = match (&options.field_id, &options.column_name) {
+        (Some(_), _) => None,
+        (None, Some(column_name)) => Some(column_name.as_str()),
+        (None, None) => Some(name),
+    };
+    let same_letters = wanted_name.and_then(|wanted| {
+        fields
+            .fields()
+            .iter()
+            .find(|field| field.name.to_lowercase() == wanted.to_lowercase())
+    });
     match same_letters {
         Some(field) => report.with_hint(format!(
             "Field names are case-sensitive; there is a field called \"{}\". Name it with the column option \"column_name\".",

@@ -10,24 +10,49 @@ use pgrx::pg_sys::{self, Datum, ForeignScanState};
 use pgrx::{PgMemoryContexts, pg_guard};
 
 use super::relation::{ForeignRelation, effective_role};
+use super::selection::Selection;
+use super::selector_qual::{Chooser, Kind};
 use crate::error::OrRaise;
+use crate::list;
 use crate::session::{runtime, settings, wait::INTERRUPT_PERIOD};
 use crate::types::batch::{ColumnPlan, DatumBatch};
 use crate::types::finish::Finish;
 
 /// What a scan keeps between its callbacks; dropped with the query's memory, so also after an error.
 pub struct ScanState {
+    /// What is read; `None` before its selector can be evaluated.
+    pub opened: Option<OpenedScan>,
+    /// The qual that selects the table's state.
+    pub chooser: Option<Chooser>,
+    /// What the reader has done, over all rescans.
+    pub metrics: Arc<ReadMetrics>,
+    target: Target,
+    receiver: Option<BatchReceiver<DatumBatch>>,
+    batch: Option<DatumBatch>,
+    next_row: usize,
+}
+
+/// What a scan is of, before a state of the table is chosen.
+struct Target {
+    relation: pg_sys::Oid,
+    role: pg_sys::Oid,
+    attribute_numbers: Vec<i16>,
+    /// How many columns a row has.
+    width: usize,
+    /// Where what lives as long as the query is allocated.
+    context: pg_sys::MemoryContext,
+}
+
+/// A state of a table that is being read.
+pub struct OpenedScan {
     /// The table as it was when the scan began.
     pub relation: ForeignRelation,
     /// The files to read.
     pub plan: Arc<ScanPlan>,
-    /// What the reader has done, over all rescans.
-    pub metrics: Arc<ReadMetrics>,
     columns: Vec<OutputColumn>,
     fills_all_columns: bool,
-    receiver: Option<BatchReceiver<DatumBatch>>,
-    batch: Option<DatumBatch>,
-    next_row: usize,
+    /// Whether no column needs a finishing step: then a row is only copied.
+    all_ready: bool,
 }
 
 /// Where a column of a batch goes.
@@ -37,47 +62,65 @@ struct OutputColumn {
     finish: Finish,
 }
 
-/// `BeginForeignScan`: loads the metadata as it is now. No data file is opened before a row is wanted.
+/// `BeginForeignScan`: loads the metadata as it is now, unless what selects the state is not known yet. No
+/// data file is opened before a row is wanted.
 ///
 /// # Safety
 /// Called by the executor only.
 #[pg_guard]
-pub unsafe extern "C-unwind" fn begin_foreign_scan(node: *mut ForeignScanState, _flags: i32) {
+pub unsafe extern "C-unwind" fn begin_foreign_scan(node: *mut ForeignScanState, flags: i32) {
     // SAFETY: the executor hands over a valid node; the state lives in its query's context.
     unsafe {
         let estate = (*node).ss.ps.state;
         let scan: *mut pg_sys::ForeignScan = (*node).ss.ps.plan.cast();
-        let relation_oid = (*(*node).ss.ss_currentRelation).rd_id;
-        let attributes: Vec<i16> = pgrx::PgList::<i32>::from_pg((*scan).fdw_private)
-            .iter_int()
+        let private = (*scan).fdw_private;
+        let mut private = list::pointers::<pg_sys::List>(private);
+        let attribute_numbers = integers(private.next())
+            .into_iter()
             .map(|number| number as i16)
             .collect();
-        let role = effective_role(executed_role(scan, estate));
-        let relation = ForeignRelation::open(relation_oid, role, &attributes);
-        let plan = relation.plan_files();
+        let kind = integers(private.next())
+            .first()
+            .and_then(|number| Kind::from_number(*number));
+        let value = list::pointers::<pg_sys::Expr>((*scan).fdw_exprs).next();
+        let chooser = kind
+            .zip(value)
+            .map(|(kind, value)| Chooser::begin(node, kind, value, flags));
         let context = (*estate).es_query_cxt;
-        let columns: Vec<OutputColumn> = relation
-            .columns()
-            .iter()
-            .map(|column| OutputColumn {
-                slot_index: column.attribute_number as usize - 1,
-                finish: Finish::choose(&column.plan.conversion, context),
-            })
-            .collect();
         let descriptor = (*(*node).ss.ss_ScanTupleSlot).tts_tupleDescriptor;
-        let state = ScanState {
-            fills_all_columns: columns.len() == (*descriptor).natts as usize,
+        let mut state = ScanState {
+            opened: None,
+            chooser,
             metrics: Arc::default(),
-            relation,
-            plan,
-            columns,
+            target: Target {
+                relation: (*(*node).ss.ss_currentRelation).rd_id,
+                role: effective_role(executed_role(scan, estate)),
+                attribute_numbers,
+                width: (*descriptor).natts as usize,
+                context,
+            },
             receiver: None,
             batch: None,
             next_row: 0,
         };
+        if !chooser.is_some_and(|chooser| chooser.waits) {
+            state.choose(node);
+        }
         (*node).fdw_state = PgMemoryContexts::For(context)
             .leak_and_drop_on_delete(state)
             .cast();
+    }
+}
+
+/// The integers of a list that a plan carries; none if it has no such list.
+///
+/// # Safety
+/// The list is null or one of integers.
+unsafe fn integers(list: Option<*mut pg_sys::List>) -> Vec<i32> {
+    // SAFETY: by the contract.
+    match list {
+        Some(list) => unsafe { pgrx::PgList::<i32>::from_pg(list).iter_int().collect() },
+        None => Vec::new(),
     }
 }
 
@@ -94,6 +137,9 @@ pub unsafe extern "C-unwind" fn iterate_foreign_scan(
         let state = &mut *(*node).fdw_state.cast::<ScanState>();
         let slot = (*node).ss.ss_ScanTupleSlot;
         clear_slot(slot);
+        if state.receiver.is_none() && state.batch.is_none() {
+            state.choose_again(node);
+        }
         if state.advance() {
             state.store_row(slot);
         }
@@ -126,6 +172,35 @@ pub unsafe extern "C-unwind" fn end_foreign_scan(node: *mut ForeignScanState) {
 }
 
 impl ScanState {
+    /// Opens the state of the table that is selected now, unless it is open already.
+    ///
+    /// # Safety
+    /// `node` is the one that this state is of.
+    unsafe fn choose(&mut self, node: *mut ForeignScanState) {
+        // SAFETY: by the contract.
+        let selection = self.chooser.map(|chooser| unsafe { chooser.choose(node) });
+        let is_open = self.opened.as_ref().is_some_and(|opened| {
+            selection
+                .as_ref()
+                .is_none_or(|selection| selection == opened.relation.selection())
+        });
+        if !is_open {
+            self.opened = Some(self.target.open(selection));
+        }
+    }
+
+    /// As [`ScanState::choose`] before the first row of a scan or rescan, where the value may be another by
+    /// then.
+    ///
+    /// # Safety
+    /// `node` is the one that this state is of.
+    unsafe fn choose_again(&mut self, node: *mut ForeignScanState) {
+        if self.opened.is_none() || self.chooser.is_some_and(|chooser| chooser.waits) {
+            // SAFETY: by the contract.
+            unsafe { self.choose(node) }
+        }
+    }
+
     /// Makes `next_row` the index of an unread row of `batch`; false at the end of the table.
     fn advance(&mut self) -> bool {
         loop {
@@ -137,7 +212,7 @@ impl ScanState {
                 return true;
             }
             if self.receiver.is_none() {
-                self.receiver = Some(self.start());
+                self.receiver = self.opened.as_ref().map(|opened| self.start(opened));
             }
             // Dropped before the next one is taken, so that its memory is free for it.
             self.batch = None;
@@ -166,25 +241,25 @@ impl ScanState {
     }
 
     /// Starts reading on the worker threads.
-    fn start(&self) -> BatchReceiver<DatumBatch> {
+    fn start(&self, opened: &OpenedScan) -> BatchReceiver<DatumBatch> {
         let runtime = runtime::handle().or_raise();
         let _inside = runtime.enter();
-        let columns: Vec<ColumnPlan> = self
+        let columns: Vec<ColumnPlan> = opened
             .relation
             .columns()
             .iter()
             .map(|column| column.plan.clone())
             .collect();
         let request = ReadRequest {
-            schema: Arc::clone(self.relation.schema()),
-            field_ids: self
+            schema: Arc::clone(opened.relation.schema()),
+            columns: opened
                 .relation
                 .columns()
                 .iter()
-                .map(|column| column.field_id)
+                .map(|column| column.source)
                 .collect(),
-            tasks: self.plan.tasks.clone(),
-            files: Arc::clone(self.relation.files()),
+            tasks: opened.plan.tasks.clone(),
+            files: Arc::clone(opened.relation.files()),
             threads: settings::scan_threads(),
             memory: settings::scan_memory(),
             metrics: Arc::clone(&self.metrics),
@@ -207,7 +282,9 @@ impl ScanState {
     /// # Safety
     /// `slot` is the node's, empty; `advance` has just given true.
     unsafe fn store_row(&mut self, slot: *mut pg_sys::TupleTableSlot) {
-        let Some(batch) = &self.batch else { return };
+        let (Some(batch), Some(opened)) = (&self.batch, &mut self.opened) else {
+            return;
+        };
         let row = self.next_row;
         self.next_row += 1;
         // SAFETY: the slot's arrays have an entry for each column of the table, and every
@@ -216,20 +293,48 @@ impl ScanState {
         unsafe {
             let values = (*slot).tts_values;
             let nulls = (*slot).tts_isnull;
-            if !self.fills_all_columns {
-                let natts = (*(*slot).tts_tupleDescriptor).natts as usize;
-                std::slice::from_raw_parts_mut(nulls, natts).fill(true);
+            if !opened.fills_all_columns {
+                std::slice::from_raw_parts_mut(nulls, self.target.width).fill(true);
             }
-            for (column, output) in batch.columns.iter().zip(&mut self.columns) {
-                let is_null = column.nulls.as_ref().is_some_and(|nulls| nulls[row]);
-                *nulls.add(output.slot_index) = is_null;
-                *values.add(output.slot_index) = if is_null {
-                    Datum::from(0)
-                } else {
-                    output.finish.apply(column.values[row])
-                };
+            if opened.all_ready {
+                for (column, output) in batch.columns.iter().zip(&opened.columns) {
+                    *nulls.add(output.slot_index) =
+                        column.nulls.as_ref().is_some_and(|nulls| nulls[row]);
+                    *values.add(output.slot_index) = Datum::from(column.values[row]);
+                }
+                pg_sys::ExecStoreVirtualTuple(slot);
+                return;
+            }
+            for (column, output) in batch.columns.iter().zip(&mut opened.columns) {
+                let value = output.finish.apply(column, row);
+                *nulls.add(output.slot_index) = value.is_none();
+                *values.add(output.slot_index) = value.unwrap_or(Datum::null());
             }
             pg_sys::ExecStoreVirtualTuple(slot);
+        }
+    }
+}
+
+impl Target {
+    /// Opens the table in the state that a query selects, or else settings and options.
+    fn open(&self, selection: Option<Selection>) -> OpenedScan {
+        let relation =
+            ForeignRelation::open(self.relation, self.role, &self.attribute_numbers, selection);
+        let plan = relation.plan_files();
+        let columns: Vec<OutputColumn> = relation
+            .columns()
+            .iter()
+            .map(|column| OutputColumn {
+                slot_index: column.attribute_number as usize - 1,
+                finish: Finish::choose(&column.plan.conversion, self.context),
+            })
+            .collect();
+        OpenedScan {
+            fills_all_columns: columns.len() == self.width,
+            all_ready: columns.iter().all(|column| column.finish.is_ready()),
+            relation,
+            plan,
+            columns,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! How wide a row is, for the planner: what the types tell, and the files' sizes for the rest.
 
 use iceberg_core::plan::ScanPlan;
+use iceberg_core::read::OutputColumn;
 use pgrx::pg_sys;
 
 use super::relation::MatchedColumn;
+use crate::types::arena::VARLENA_HEADER;
 
 /// About how many bytes a row of these columns has in memory.
 pub fn row_width(columns: &[MatchedColumn], plan: &ScanPlan) -> i32 {
@@ -17,6 +19,14 @@ fn column_width(column: &MatchedColumn, plan: &ScanPlan) -> i32 {
     if fixed > 0 {
         return i32::from(fixed);
     }
-    // SAFETY: as above.
-    unsafe { pg_sys::get_typavgwidth(column.declared.oid, column.declared.typmod) }
+    // What a column takes in the files is compressed, so it is a lower bound; the type alone tells less.
+    let stored = match column.source {
+        OutputColumn::Field(field_id) => plan.column_sizes.stored_width(field_id),
+        OutputColumn::Metadata(_) => None,
+    };
+    let Some(stored) = stored else {
+        // SAFETY: as above.
+        return unsafe { pg_sys::get_typavgwidth(column.declared.oid, column.declared.typmod) };
+    };
+    VARLENA_HEADER as i32 + stored.ceil() as i32
 }

@@ -11,12 +11,14 @@ use pgrx::prelude::*;
 use crate::encoding::{from_server, to_server};
 use crate::error::{OrRaise, Report};
 use crate::fdw::foreign_table::{NewTable, create_statement};
+use crate::fdw::selection::timestamp_ms;
 use crate::options::known::Place;
 use crate::options::{Given, ServerOptions, TableOptions};
 use crate::privileges::check_local_read;
 use crate::session::wait;
 
-/// Makes the foreign table `name` with the columns of the table at `location`, with the rights of the
+/// Makes the foreign table `name` with the columns of the table at `location` in one of its states, by
+/// default the current one, with the rights of the
 /// caller, and gives its id. `name` is an SQL name and may carry its schema; without one the table
 /// goes into `schema`, by default the first schema of the search path.
 #[pg_extern(sql = r#"
@@ -29,7 +31,10 @@ CREATE FUNCTION attach(
     metadata_file_path text DEFAULT NULL,
     metadata_table_uuid text DEFAULT NULL,
     recent_metadata_file_by_last_updated_ms boolean DEFAULT NULL,
-    import_collate text DEFAULT NULL
+    import_collate text DEFAULT NULL,
+    at_snapshot bigint DEFAULT NULL,
+    at_timestamp timestamptz DEFAULT NULL,
+    at_ref text DEFAULT NULL
 ) RETURNS regclass
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
 COMMENT ON FUNCTION attach IS 'creates a foreign table with the columns of an Iceberg table';
@@ -45,6 +50,9 @@ fn attach(
     metadata_table_uuid: Option<AnyElement>,
     recent_metadata_file_by_last_updated_ms: Option<bool>,
     import_collate: Option<AnyElement>,
+    at_snapshot: Option<i64>,
+    at_timestamp: Option<AnyElement>,
+    at_ref: Option<AnyElement>,
 ) -> pg_sys::Oid {
     let name = needed("name", text(name));
     let server = needed(
@@ -66,6 +74,13 @@ fn attach(
                 .filter(|flag| *flag)
                 .map(|flag| flag.to_string()),
         ),
+        ("snapshot_id", at_snapshot.map(|id| id.to_string())),
+        (
+            "timestamp_ms",
+            // The function's declaration makes the datum a timestamp with time zone.
+            at_timestamp.map(|time| timestamp_ms(time.datum().value() as i64).to_string()),
+        ),
+        ("ref", text(at_ref)),
     ];
     let given = Given::new(
         options
@@ -77,9 +92,10 @@ fn attach(
     let server = ServerOptions::by_name(&server);
     // SAFETY: reads a variable of the backend.
     check_local_read(unsafe { pg_sys::GetUserId() });
-    let table = wait(catalog::open_table(
-        TableOptions::read(&given, server.clone()).into_core(),
-    ));
+    let table_options = TableOptions::read(&given, server.clone());
+    let selector = table_options.snapshot.clone().unwrap_or_default();
+    let table = wait(catalog::open_table(table_options.into_core()));
+    let selected = table.metadata().select_snapshot(&selector).or_raise();
     let target = Target::find(&name, schema.as_deref());
     let options: Vec<(&str, &str)> = given.iter().collect();
     let collation = text(import_collate);
@@ -91,7 +107,7 @@ fn attach(
             options: &options,
             collation: collation.as_deref(),
         },
-        &table,
+        &selected.schema,
     )
     .or_raise();
     run(&statement).or_raise();
@@ -161,7 +177,7 @@ impl Target {
 }
 
 /// The text of an argument; raises an error if it is not valid in UTF-8.
-fn text(argument: Option<AnyElement>) -> Option<String> {
+pub fn text(argument: Option<AnyElement>) -> Option<String> {
     let argument = argument?;
     // SAFETY: the function's declaration makes the datum a text; the copy ends with a zero byte.
     let copy = unsafe { CStr::from_ptr(pg_sys::text_to_cstring(argument.datum().cast_mut_ptr())) };
@@ -185,11 +201,11 @@ fn held(text: &str) -> CString {
 }
 
 /// Runs a statement with the rights of the caller.
-fn run(statement: &CStr) -> Result<()> {
+pub fn run(statement: &CStr) -> Result<()> {
     Spi::connect_mut(|client| client.update(statement, None, &[]).map(|_| ())).map_err(|error| {
         Error::new(
             ErrorKind::Internal,
-            format!("the foreign table was not created: {error}"),
+            format!("a statement of this extension failed: {error}"),
         )
     })
 }

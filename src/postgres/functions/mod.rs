@@ -3,6 +3,10 @@
 use pgrx::prelude::*;
 
 pub mod attach;
+pub mod inspect;
+pub mod refresh;
+pub mod selectors;
+pub mod time_travel;
 
 // Every function works with the rights of its caller, so everybody may find them.
 extension_sql!(

@@ -5,6 +5,8 @@ use std::ffi::CStr;
 
 use iceberg_core::Result;
 use iceberg_core::catalog::{self, MetadataSelection, PathCatalog, TableIdent};
+use iceberg_core::read::MetadataColumn;
+use iceberg_core::spec::SnapshotSelector;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
@@ -37,6 +39,8 @@ pub struct TableOptions {
     pub metadata_table_uuid: Option<String>,
     /// Whether the latest `last-updated-ms` decides instead of the highest version.
     pub recent_metadata_file_by_last_updated_ms: bool,
+    /// The state to read, if one is given.
+    pub snapshot: Option<SnapshotSelector>,
     /// Whether the directory may have been moved.
     pub allow_moved_paths: bool,
     /// How old kept metadata may be, in milliseconds.
@@ -54,6 +58,8 @@ pub struct ColumnOptions {
     pub field_id: Option<i32>,
     /// The name of the field.
     pub column_name: Option<String>,
+    /// What it tells about the row, if it is no field.
+    pub metadata_column: Option<MetadataColumn>,
 }
 
 impl ServerOptions {
@@ -188,6 +194,7 @@ impl TableOptions {
             recent_metadata_file_by_last_updated_ms: flag(
                 "recent_metadata_file_by_last_updated_ms",
             ),
+            snapshot: snapshot_selector(given),
             allow_moved_paths: flag("allow_moved_paths"),
             metadata_staleness_ms: number("metadata_staleness_ms"),
             updatable: flag("updatable"),
@@ -211,6 +218,18 @@ impl TableOptions {
     }
 }
 
+/// The state that a table's options ask for; the validator lets only one ask.
+fn snapshot_selector(given: &Given) -> Option<SnapshotSelector> {
+    let snapshot = given.integer("snapshot_id").map(SnapshotSelector::Snapshot);
+    let timestamp = given
+        .integer("timestamp_ms")
+        .map(SnapshotSelector::Timestamp);
+    let reference = given
+        .get("ref")
+        .map(|name| SnapshotSelector::Reference(name.to_owned()));
+    snapshot.or(timestamp).or(reference)
+}
+
 impl ColumnOptions {
     /// The options of a foreign table's column.
     pub fn of_column(relation: pg_sys::Oid, number: i16) -> Self {
@@ -222,6 +241,9 @@ impl ColumnOptions {
                 .integer("field_id")
                 .and_then(|id| i32::try_from(id).ok()),
             column_name: given.get("column_name").map(str::to_owned),
+            metadata_column: given
+                .get("metadata_column")
+                .and_then(MetadataColumn::by_name),
         }
     }
 }

@@ -11,6 +11,10 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 static RUNTIME: Mutex<Option<Runtime>> = Mutex::new(None);
 
+/// Threads that wait for local files; a backend between queries keeps none of them.
+const FILE_THREADS: usize = 32;
+const IDLE_LIFE: Duration = Duration::from_secs(2);
+
 /// How long a backend that ends waits for its threads; none of them holds anything that must be saved.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_millis(50);
 
@@ -25,6 +29,8 @@ pub fn handle() -> Result<Handle> {
         Builder::new_multi_thread()
             .worker_threads(threads)
             .thread_name("iceberg_fdw")
+            .max_blocking_threads(FILE_THREADS)
+            .thread_keep_alive(IDLE_LIFE)
             .enable_time()
             .build()
     })

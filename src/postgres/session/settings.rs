@@ -1,9 +1,21 @@
 //! The settings `iceberg_fdw.*`.
 
+use std::ffi::{CStr, CString, c_char, c_void};
+
+use iceberg_core::spec::SnapshotSelector;
+use pgrx::pg_sys;
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting};
+
+use crate::encoding::from_server;
+use crate::error::OrRaise;
+use crate::options::known::kind;
 
 static SCAN_THREADS: GucSetting<i32> = GucSetting::<i32>::new(0);
 static SCAN_MEMORY: GucSetting<i32> = GucSetting::<i32>::new(256 * 1024);
+
+static SNAPSHOT_ID: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(Some(c""));
+static TIMESTAMP_MS: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(Some(c""));
+static REF: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(Some(c""));
 
 /// Defines the settings; called once when the library is loaded.
 pub fn define() {
@@ -27,7 +39,87 @@ pub fn define() {
         GucContext::Userset,
         GucFlags::UNIT_KB,
     );
+    define_selector(
+        c"iceberg_fdw.snapshot_id",
+        c"The snapshot that every Iceberg table is read at, by its id.",
+        &SNAPSHOT_ID,
+        Some(check_integer),
+    );
+    define_selector(
+        c"iceberg_fdw.timestamp_ms",
+        c"The time that every Iceberg table is read as of, in milliseconds since 1970-01-01 UTC.",
+        &TIMESTAMP_MS,
+        Some(check_integer),
+    );
+    define_selector(
+        c"iceberg_fdw.ref",
+        c"The branch or tag that every Iceberg table is read at.",
+        &REF,
+        None,
+    );
     reserve_prefix();
+}
+
+/// A setting that chooses what is read. Ids and times need 64 bits, which only text has room for.
+fn define_selector(
+    name: &'static CStr,
+    short_description: &'static CStr,
+    setting: &'static GucSetting<Option<CString>>,
+    check: pg_sys::GucStringCheckHook,
+) {
+    // SAFETY: the check, if there is one, reads the text that Postgres hands over and does nothing else.
+    unsafe {
+        GucRegistry::define_string_guc_with_hooks(
+            name,
+            short_description,
+            c"An empty text leaves the choice to the table's options. A selector in a query wins.",
+            setting,
+            GucContext::Userset,
+            GucFlags::default(),
+            check,
+            None,
+            None,
+        );
+    }
+}
+
+/// Accepts an empty text and a whole number of 64 bits.
+///
+/// # Safety
+/// Called by Postgres with the text to be set.
+#[pgrx::pg_guard]
+unsafe extern "C-unwind" fn check_integer(
+    value: *mut *mut c_char,
+    _extra: *mut *mut c_void,
+    _source: pg_sys::GucSource::Type,
+) -> bool {
+    // SAFETY: by the contract; the text may be a null pointer.
+    unsafe {
+        let value = *value;
+        value.is_null() || {
+            let text = CStr::from_ptr(value);
+            text.is_empty()
+                || text
+                    .to_str()
+                    .is_ok_and(|text| kind::integer(text).is_some())
+        }
+    }
+}
+
+/// The states that the session's settings ask for: by snapshot, by time, by reference.
+pub fn snapshot_selectors() -> [Option<SnapshotSelector>; 3] {
+    let text = |setting: &GucSetting<Option<CString>>| {
+        setting
+            .get()
+            .filter(|text| !text.is_empty())
+            .map(|text| from_server(&text).or_raise())
+    };
+    let integer = |setting| text(setting).and_then(|text| kind::integer(&text));
+    [
+        integer(&SNAPSHOT_ID).map(SnapshotSelector::Snapshot),
+        integer(&TIMESTAMP_MS).map(SnapshotSelector::Timestamp),
+        text(&REF).map(SnapshotSelector::Reference),
+    ]
 }
 
 /// Makes a misspelt `iceberg_fdw.…` setting an error instead of a silent placeholder.

@@ -2,7 +2,7 @@
 //! stores them: aligned varlena with a four-byte header.
 
 /// Bytes of a varlena header.
-const HEADER: usize = 4;
+pub const VARLENA_HEADER: usize = 4;
 
 /// Grows while a batch is converted; afterwards its address is fixed for the batch's life.
 #[derive(Debug, Default)]
@@ -56,13 +56,13 @@ impl Arena {
     /// Leaves room for a varlena header and gives its offset, for [`Self::end_varlena`].
     pub fn begin_varlena(&mut self) -> usize {
         let at = self.length;
-        self.push(&[0; HEADER]);
+        self.push(&[0; VARLENA_HEADER]);
         at
     }
 
     /// Writes the header of the varlena that began at `at` and ends here.
     pub fn end_varlena(&mut self, at: usize) {
-        let header = varlena_header(self.length - at - HEADER);
+        let header = varlena_header(self.length - at - VARLENA_HEADER);
         self.overwrite(at, &header);
     }
 
@@ -91,9 +91,9 @@ impl Arena {
 
 /// The header of an uncompressed, in-line varlena with a content of this length
 /// (`SET_VARSIZE` on a little-endian machine).
-fn varlena_header(content: usize) -> [u8; HEADER] {
+pub fn varlena_header(content: usize) -> [u8; VARLENA_HEADER] {
     // Contents above 1 GB are refused before they come here; see `encode::check_size`.
-    let size = u32::try_from(content + HEADER).unwrap_or(u32::MAX >> 2);
+    let size = u32::try_from(content + VARLENA_HEADER).unwrap_or(u32::MAX >> 2);
     if cfg!(target_endian = "little") {
         (size << 2).to_le_bytes()
     } else {

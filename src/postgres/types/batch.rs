@@ -1,11 +1,12 @@
 //! A whole Arrow batch as datums, column by column; made on a worker thread, read by the backend.
 
-use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use iceberg_core::{Error, ErrorKind, Result};
 
 use super::arena::Arena;
 use super::conversion::{Conversion, Scalar};
-use super::encode::{ByReference, ByValue, Visitor, visit};
+use super::encode::{ByReference, ByValue, Visitor, unexpected, visit};
+use super::spatial::WellKnownBinaries;
 use super::{array, json};
 
 /// Datums of some rows; what they point to lives as long as this does.
@@ -20,10 +21,13 @@ pub struct DatumBatch {
 /// Datums of one column.
 #[derive(Debug)]
 pub struct DatumColumn {
-    /// A word a row: the value, or the address of it in `arena`. Unspecified where null.
+    /// A word a row: the value, or the address of it in `arena`, or, for what is made of `inner`, its
+    /// place there. Unspecified where null.
     pub values: Vec<u64>,
     /// Whether a row is null; `None` where no row is.
     pub nulls: Option<Vec<bool>>,
+    /// The columns that the backend makes composites and arrays of.
+    inner: Vec<DatumColumn>,
     /// Holds what `values` points to.
     _arena: Arena,
 }
@@ -80,11 +84,83 @@ impl DatumColumn {
             // The text itself; the backend hands it to the type's input function, which checks it.
             Conversion::JsonText(_) => visit(Scalar::Text, array, ColumnVisitor { array }),
             Conversion::Null => Ok(Self {
-                values: vec![0; array.len()],
                 nulls: Some(vec![true; array.len()]),
-                _arena: Arena::default(),
+                ..Self::of_words(array, vec![0; array.len()])
             }),
+            Conversion::Domain { base, .. } => Self::convert(array, base),
+            Conversion::Spatial(spatial) => {
+                let values = array
+                    .as_binary_view_opt()
+                    .ok_or_else(|| unexpected(array))?;
+                Self::by_reference(array, &WellKnownBinaries::new(values, spatial.srid))
+            }
+            Conversion::List { element, .. } => Self::list(array, element),
+            Conversion::Composite { attributes, .. } => Self::composite(array, attributes),
         }
+    }
+
+    /// The datum of a row before it is finished; `None` where it is null.
+    #[inline]
+    pub fn word(&self, row: usize) -> Option<u64> {
+        match &self.nulls {
+            Some(nulls) if nulls[row] => None,
+            _ => Some(self.values[row]),
+        }
+    }
+
+    /// One of the columns that values of this one are made of.
+    pub fn inner(&self, index: usize) -> Option<&DatumColumn> {
+        self.inner.get(index)
+    }
+
+    fn of_words(array: &ArrayRef, values: Vec<u64>) -> Self {
+        Self {
+            values,
+            nulls: nulls(array),
+            inner: Vec::new(),
+            _arena: Arena::default(),
+        }
+    }
+
+    /// Lists: the elements of all of them, and for each the range of its own.
+    fn list(array: &ArrayRef, element: &Conversion) -> Result<Self> {
+        let lists = array
+            .as_list_opt::<i32>()
+            .ok_or_else(|| unexpected(array))?;
+        let offsets = lists.value_offsets();
+        let first = offsets.first().copied().unwrap_or(0);
+        let last = offsets.last().copied().unwrap_or(0);
+        let elements = lists
+            .values()
+            .slice(first as usize, (last - first) as usize);
+        let ranges = offsets
+            .windows(2)
+            .map(|range| pack_range((range[0] - first) as u32, (range[1] - first) as u32))
+            .collect();
+        Ok(Self {
+            inner: vec![Self::convert(&elements, element)?],
+            ..Self::of_words(array, ranges)
+        })
+    }
+
+    /// Structs: a column for each attribute that is still there, in their order.
+    fn composite(array: &ArrayRef, attributes: &[Option<(usize, Conversion)>]) -> Result<Self> {
+        let members = array.as_struct_opt().ok_or_else(|| unexpected(array))?;
+        let inner = attributes
+            .iter()
+            .flatten()
+            .map(|(field, conversion)| {
+                let member = members
+                    .columns()
+                    .get(*field)
+                    .ok_or_else(|| unexpected(array))?;
+                Self::convert(member, conversion)
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            inner,
+            ..Self::of_words(array, (0..array.len() as u64).collect())
+        })
     }
 
     fn by_reference(array: &ArrayRef, values: &impl ByReference) -> Result<Self> {
@@ -115,13 +191,22 @@ impl DatumColumn {
                 *address += base;
             }
             Ok(DatumColumn {
-                values: addresses,
-                nulls: nulls(array),
                 _arena: arena,
+                ..DatumColumn::of_words(array, addresses)
             })
         }
         write(array, values)
     }
+}
+
+/// A range of rows as one word.
+fn pack_range(start: u32, end: u32) -> u64 {
+    u64::from(start) << 32 | u64::from(end)
+}
+
+/// The range of rows that [`DatumColumn::word`] of a list stands for.
+pub fn unpack_range(word: u64) -> std::ops::Range<usize> {
+    (word >> 32) as usize..(word & u64::from(u32::MAX)) as usize
 }
 
 fn nulls(array: &ArrayRef) -> Option<Vec<bool>> {
@@ -150,11 +235,7 @@ impl Visitor for ColumnVisitor<'_> {
                 })
                 .collect::<Result<_>>()?,
         };
-        Ok(DatumColumn {
-            values,
-            nulls: nulls(self.array),
-            _arena: Arena::default(),
-        })
+        Ok(DatumColumn::of_words(self.array, values))
     }
 
     fn by_reference(self, values: &impl ByReference) -> Result<DatumColumn> {

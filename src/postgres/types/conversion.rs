@@ -7,6 +7,9 @@ use iceberg_core::spec::{ListType, PrimitiveType, Type};
 use iceberg_core::{Error, ErrorKind, Result};
 use pgrx::pg_sys::{self, Oid};
 
+use super::composite;
+use super::spatial::Spatial;
+
 /// A Postgres type as a column declares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PostgresType {
@@ -28,6 +31,30 @@ pub enum Conversion {
         /// The element's type.
         element_type: Oid,
     },
+    /// A one-dimensional array whose elements need more than a scalar does.
+    List {
+        /// How each element is converted.
+        element: Box<Conversion>,
+        /// The element's type.
+        element_type: Oid,
+    },
+    /// A struct as a value of a composite type.
+    Composite {
+        /// The type.
+        type_oid: Oid,
+        /// For each attribute of the type the struct's field it comes from, by its place, and how
+        /// that is converted; `None` for an attribute that was dropped.
+        attributes: Vec<Option<(usize, Conversion)>>,
+    },
+    /// A value that a domain must accept.
+    Domain {
+        /// How the value is converted.
+        base: Box<Conversion>,
+        /// The domain.
+        domain: Oid,
+    },
+    /// Well-known binary that PostGIS reads.
+    Spatial(Spatial),
     /// Anything as JSON text, which Postgres' own input function takes.
     Json {
         /// What the Arrow column holds.
@@ -84,6 +111,10 @@ pub enum Scalar {
         /// Digits after the point in Postgres.
         display_scale: u8,
     },
+    /// decimal without fraction to `int4`
+    DecimalToInt4,
+    /// decimal without fraction to `int8`
+    DecimalToInt8,
     /// date to `date`
     Date,
     /// time to `time`
@@ -94,7 +125,7 @@ pub enum Scalar {
     TimestampNanos,
     /// string to `text` or `varchar`
     Text,
-    /// binary to `bytea`
+    /// binary, or well-known binary of a geometry or geography, to `bytea`
     Bytea,
     /// fixed to `bytea`
     FixedBytea,
@@ -105,12 +136,29 @@ pub enum Scalar {
 impl Conversion {
     /// The way from `from` to `to`, or an error of kind `TypeMismatch` or `NotSupported`.
     pub fn choose(column: &str, from: &Type, to: PostgresType) -> Result<Self> {
-        check_supported(column, from)?;
+        let base = base_type(to);
+        if base != to {
+            return Ok(Self::Domain {
+                base: Box::new(Self::of_base(column, from, base, to)?),
+                domain: to.oid,
+            });
+        }
+        Self::of_base(column, from, to, to)
+    }
+
+    /// The way to a type that is no domain, for a column that is declared as `declared`.
+    fn of_base(
+        column: &str,
+        from: &Type,
+        to: PostgresType,
+        declared: PostgresType,
+    ) -> Result<Self> {
+        let refused = || mismatch(column, from, declared);
         if let Some(kind) = json_kind(to.oid) {
             return match from {
                 Type::Primitive(PrimitiveType::String) => Ok(Self::JsonText(kind)),
                 Type::Primitive(PrimitiveType::Unknown) => Ok(Self::Null),
-                Type::Primitive(_) => Err(mismatch(column, from, to)),
+                Type::Primitive(_) => Err(refused()),
                 Type::Struct(_) | Type::List(_) | Type::Map(_) | Type::Variant => Ok(Self::Json {
                     from: from.clone(),
                     to: kind,
@@ -122,11 +170,21 @@ impl Conversion {
             Type::Primitive(PrimitiveType::Unknown) => Ok(Self::Null),
             Type::Primitive(primitive) => scalar(primitive, to)
                 .map(Self::Scalar)
-                .ok_or_else(|| mismatch(column, from, to)),
-            Type::List(list) => array(list, to).ok_or_else(|| mismatch(column, from, to)),
-            Type::Struct(_) | Type::Map(_) | Type::Variant => Err(mismatch(column, from, to)),
+                .or_else(|| Spatial::choose(primitive, to).map(Self::Spatial))
+                .ok_or_else(refused),
+            Type::List(list) => array(column, list, to)?.ok_or_else(refused),
+            Type::Struct(fields) => composite::choose(column, fields, to)?.ok_or_else(refused),
+            Type::Map(_) | Type::Variant => Err(refused()),
         }
     }
+}
+
+/// The type below a domain, and the modifier that the domain gives it; any other type itself.
+fn base_type(of: PostgresType) -> PostgresType {
+    let mut typmod = of.typmod;
+    // SAFETY: syscache lookups on the backend's thread, of a type that a column is declared with.
+    let oid = unsafe { pg_sys::getBaseTypeAndTypmod(of.oid, &mut typmod) };
+    PostgresType { oid, typmod }
 }
 
 fn json_kind(oid: Oid) -> Option<JsonKind> {
@@ -137,27 +195,39 @@ fn json_kind(oid: Oid) -> Option<JsonKind> {
     }
 }
 
-fn array(list: &ListType, to: PostgresType) -> Option<Conversion> {
-    let Type::Primitive(element) = &list.element.field_type else {
-        return None;
-    };
+/// `None` for a type that is no array.
+fn array(column: &str, list: &ListType, to: PostgresType) -> Result<Option<Conversion>> {
     // SAFETY: a syscache lookup on the backend's thread; an unknown type gives 0.
     let element_type = unsafe { pg_sys::get_element_type(to.oid) };
     if element_type == Oid::INVALID {
-        return None;
+        return Ok(None);
     }
     // An array's modifier is that of its elements.
-    let scalar = scalar(
-        element,
-        PostgresType {
-            oid: element_type,
-            typmod: to.typmod,
-        },
-    )?;
-    Some(Conversion::Array {
-        element: scalar,
+    let declared = PostgresType {
+        oid: element_type,
+        typmod: to.typmod,
+    };
+    let native = match &list.element.field_type {
+        Type::Primitive(element) => scalar(element, declared),
+        _ => None,
+    };
+    if let Some(element) = native {
+        return Ok(Some(Conversion::Array {
+            element,
+            element_type,
+        }));
+    }
+    let inner = &list.element.field_type;
+    let element = match Conversion::choose(&format!("{column}.element"), inner, declared) {
+        Ok(element) => element,
+        // What a composite lacks can only be said of the element.
+        Err(error) if matches!(inner, Type::Struct(_)) => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    Ok(Some(Conversion::List {
+        element: Box::new(element),
         element_type,
-    })
+    }))
 }
 
 fn scalar(from: &PrimitiveType, to: PostgresType) -> Option<Scalar> {
@@ -183,6 +253,21 @@ fn scalar(from: &PrimitiveType, to: PostgresType) -> Option<Scalar> {
                 display_scale,
             })
         }
+        // The largest powers of ten whose every smaller number fits.
+        (
+            P::Decimal {
+                precision,
+                scale: 0,
+            },
+            pg_sys::INT4OID,
+        ) if *precision <= 9 => Some(Scalar::DecimalToInt4),
+        (
+            P::Decimal {
+                precision,
+                scale: 0,
+            },
+            pg_sys::INT8OID,
+        ) if *precision <= 18 => Some(Scalar::DecimalToInt8),
         (P::Date, pg_sys::DATEOID) => Some(Scalar::Date),
         (P::Time, pg_sys::TIMEOID) if micros => Some(Scalar::Time),
         (P::Timestamp, pg_sys::TIMESTAMPOID) if micros => Some(Scalar::Timestamp),
@@ -192,7 +277,9 @@ fn scalar(from: &PrimitiveType, to: PostgresType) -> Option<Scalar> {
         (P::String, pg_sys::TEXTOID | pg_sys::VARCHAROID) if whole => Some(Scalar::Text),
         (P::Uuid, pg_sys::UUIDOID) => Some(Scalar::Uuid),
         (P::Fixed(_), pg_sys::BYTEAOID) => Some(Scalar::FixedBytea),
-        (P::Binary, pg_sys::BYTEAOID) => Some(Scalar::Bytea),
+        (P::Binary | P::Geometry { .. } | P::Geography { .. }, pg_sys::BYTEAOID) => {
+            Some(Scalar::Bytea)
+        }
         _ => None,
     }
 }
@@ -214,40 +301,27 @@ fn numeric_scale(precision: u8, scale: u8, typmod: i32) -> Option<u8> {
         .filter(|shown| fits && *shown <= 63)
 }
 
-/// Refuses types, at any depth, whose values cannot be read yet.
-fn check_supported(column: &str, from: &Type) -> Result<()> {
-    match from {
-        Type::Variant
-        | Type::Primitive(PrimitiveType::Geometry { .. } | PrimitiveType::Geography { .. }) => {
-            Err(Error::not_supported(format!(
-                "column \"{column}\": values of Iceberg type {from} cannot be read yet"
-            ))
-            .with_hint("Leave the column out of the foreign table."))
-        }
-        Type::Primitive(_) => Ok(()),
-        Type::Struct(fields) => fields
-            .fields()
-            .iter()
-            .try_for_each(|field| check_supported(column, &field.field_type)),
-        Type::List(list) => check_supported(column, &list.element.field_type),
-        Type::Map(map) => check_supported(column, &map.key.field_type)
-            .and_then(|()| check_supported(column, &map.value.field_type)),
-    }
-}
-
-fn mismatch(column: &str, from: &Type, to: PostgresType) -> Error {
-    // SAFETY: format_type_with_typemod gives a palloc'd C string, for any oid.
-    let declared = unsafe {
-        CStr::from_ptr(pg_sys::format_type_with_typemod(to.oid, to.typmod))
-            .to_string_lossy()
-            .into_owned()
-    };
+/// The error of two types that do not go together.
+pub fn mismatch(column: &str, from: &Type, to: PostgresType) -> Error {
     Error::new(
         ErrorKind::TypeMismatch,
-        format!("column \"{column}\" is declared as {declared}, but Iceberg type {from} cannot be read as that"),
+        format!(
+            "column \"{column}\" is declared as {}, but Iceberg type {from} cannot be read as that",
+            type_name(to)
+        ),
     )
     .with_hint(format!(
         "Declare the column as {}.",
         super::mapping::column_type(from).sql
     ))
+}
+
+/// A Postgres type as SQL names it.
+pub fn type_name(of: PostgresType) -> String {
+    // SAFETY: format_type_with_typemod gives a palloc'd C string, for any oid.
+    unsafe {
+        CStr::from_ptr(pg_sys::format_type_with_typemod(of.oid, of.typmod))
+            .to_string_lossy()
+            .into_owned()
+    }
 }

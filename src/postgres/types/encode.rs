@@ -111,6 +111,14 @@ pub fn visit<V: Visitor>(scalar: Scalar, array: &ArrayRef, visitor: V) -> Result
             scale,
             display_scale,
         }),
+        Scalar::DecimalToInt4 => visitor
+            .by_value(&Words::<Decimal128Type, 4, _>(primitive(array)?, |v| {
+                Ok(i64::from(i32::try_from(v).map_err(|_| too_many_digits(v))?) as u64)
+            })),
+        Scalar::DecimalToInt8 => visitor
+            .by_value(&Words::<Decimal128Type, 8, _>(primitive(array)?, |v| {
+                Ok(i64::try_from(v).map_err(|_| too_many_digits(v))? as u64)
+            })),
         Scalar::Text => visitor.by_reference(&Texts(
             array
                 .as_string_view_opt()
@@ -143,6 +151,14 @@ pub fn unexpected(array: &ArrayRef) -> Error {
     Error::new(
         ErrorKind::Internal,
         format!("unexpected Arrow type {} of a column", array.data_type()),
+    )
+}
+
+/// The reader lets no decimal through that its type does not hold.
+fn too_many_digits(unscaled: i128) -> Error {
+    Error::new(
+        ErrorKind::OutOfRange,
+        format!("decimal {unscaled} has more digits than its type"),
     )
 }
 

@@ -1,4 +1,4 @@
-//! Structs, maps and nested lists as JSON text, in the spec's single-value form (Appendix D) but for
+//! Structs, maps, nested lists and variants as JSON text, in the spec's single-value form (Appendix D) but for
 //! maps, which are objects where their keys are strings and arrays of {"key", "value"} elsewhere.
 
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -11,6 +11,7 @@ use iceberg_core::{Error, ErrorKind, Result};
 
 use super::arena::Arena;
 use super::encode::{ByReference, check_size, check_text, unexpected};
+use super::variant::write_variant;
 
 /// The values of a nested column, each as a varlena of JSON text.
 pub struct JsonTexts<'a> {
@@ -42,7 +43,8 @@ impl ByReference for JsonTexts<'_> {
 }
 
 fn write_value(array: &ArrayRef, of: &Type, row: usize, out: &mut Vec<u8>) -> Result<()> {
-    if array.is_null(row) {
+    // An array of nulls alone has no list of them.
+    if array.is_null(row) || *of == Type::Primitive(PrimitiveType::Unknown) {
         out.extend_from_slice(b"null");
         return Ok(());
     }
@@ -63,7 +65,7 @@ fn write_value(array: &ArrayRef, of: &Type, row: usize, out: &mut Vec<u8>) -> Re
             Ok(())
         }
         Type::Map(map) => write_map(array, map, row, out),
-        Type::Variant => Err(unexpected(array)),
+        Type::Variant => write_variant(array, row, out),
     }
 }
 
@@ -120,17 +122,20 @@ fn write_map(array: &ArrayRef, map: &MapType, row: usize, out: &mut Vec<u8>) -> 
     Ok(())
 }
 
-fn separate(index: usize, out: &mut Vec<u8>) {
+/// Puts a comma before every entry but the first.
+pub fn separate(index: usize, out: &mut Vec<u8>) {
     if index > 0 {
         out.push(b',');
     }
 }
 
-fn write_string(text: &str, out: &mut Vec<u8>) -> Result<()> {
+/// A JSON string.
+pub fn write_string(text: &str, out: &mut Vec<u8>) -> Result<()> {
     serde_json::to_writer(out, text).map_err(unwritable)
 }
 
-fn unwritable(error: serde_json::Error) -> Error {
+/// JSON in memory can always be written: a fault of this program.
+pub fn unwritable(error: serde_json::Error) -> Error {
     Error::new(
         ErrorKind::Internal,
         format!("cannot write a value as JSON: {error}"),
@@ -199,23 +204,24 @@ fn write_primitive(
                 .value(row)
                 .to_vec(),
         ),
-        PrimitiveType::Binary => PrimitiveValue::Binary(
+        // Well-known binary of a place, which the spec has no JSON form for.
+        PrimitiveType::Binary
+        | PrimitiveType::Geometry { .. }
+        | PrimitiveType::Geography { .. } => PrimitiveValue::Binary(
             array
                 .as_binary_view_opt()
                 .ok_or_else(|| unexpected(array))?
                 .value(row)
                 .to_vec(),
         ),
-        PrimitiveType::Unknown
-        | PrimitiveType::Geometry { .. }
-        | PrimitiveType::Geography { .. } => return Err(unexpected(array)),
+        PrimitiveType::Unknown => return Err(unexpected(array)),
     };
     serde_json::to_writer(out, &value.to_json(of)).map_err(unwritable)
 }
 
 /// A number as Postgres itself would put it into JSON; JSON has none for NaN and the infinities, so
 /// they are strings.
-fn write_float(
+pub fn write_float(
     finite: bool,
     wide: f64,
     shortest: &impl serde::Serialize,

@@ -1,7 +1,7 @@
 //! Decimals as Postgres stores `numeric`: base-10000 digits behind a short header
 //! (`NumericShort` in Postgres' numeric.c; the form is part of the on-disk format since 9.1).
 
-use super::arena::Arena;
+use super::arena::{Arena, VARLENA_HEADER, varlena_header};
 
 /// At most 38 decimal digits make at most 11 groups of four, with a split group at the point.
 const MAX_GROUPS: usize = 12;
@@ -29,10 +29,7 @@ pub fn append(unscaled: i128, scale: u8, display_scale: u8, arena: &mut Arena) {
     let digits = &significant[trailing_zeros..];
 
     let mut header = SHORT_FORM | (u16::from(display_scale) << SHORT_DISPLAY_SCALE_SHIFT);
-    let at = arena.begin_varlena();
-    if digits.is_empty() {
-        arena.push(&header.to_ne_bytes());
-    } else {
+    if !digits.is_empty() {
         if unscaled < 0 {
             header |= SHORT_NEGATIVE;
         }
@@ -42,14 +39,17 @@ pub fn append(unscaled: i128, scale: u8, display_scale: u8, arena: &mut Arena) {
         if weight < 0 {
             header |= SHORT_WEIGHT_NEGATIVE;
         }
-        let mut bytes = [0_u8; 2 + 2 * MAX_GROUPS];
-        bytes[..2].copy_from_slice(&header.to_ne_bytes());
-        for (position, group) in digits.iter().rev().enumerate() {
-            bytes[2 + 2 * position..4 + 2 * position].copy_from_slice(&group.to_ne_bytes());
-        }
-        arena.push(&bytes[..2 + 2 * digits.len()]);
     }
-    arena.end_varlena(at);
+    // Put together here and appended once: this runs for every decimal of a scan.
+    let mut value = [0_u8; VARLENA_HEADER + 2 + 2 * MAX_GROUPS];
+    let length = VARLENA_HEADER + 2 + 2 * digits.len();
+    value[..VARLENA_HEADER].copy_from_slice(&varlena_header(length - VARLENA_HEADER));
+    value[VARLENA_HEADER..VARLENA_HEADER + 2].copy_from_slice(&header.to_ne_bytes());
+    let places = value[VARLENA_HEADER + 2..length].chunks_exact_mut(2);
+    for (place, group) in places.zip(digits.iter().rev()) {
+        place.copy_from_slice(&group.to_ne_bytes());
+    }
+    arena.push(&value[..length]);
 }
 
 /// Splits into groups aligned at the decimal point; gives their number without leading zero groups.

@@ -13,7 +13,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use tokio::sync::OnceCell;
 
 use super::columns::{Place, add_column, column_at};
-use super::memory::{DeleteMemory, Reserved};
+use super::memory::{DeleteMemory, Reserved, Taker};
 use super::rows::DeleteRows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::EqualityDeletes;
@@ -100,10 +100,11 @@ impl EqualitySource {
             .iter()
             .filter_map(|column| Some(arrow_type(&column.field()?.field_type)))
             .collect();
-        let mut keys = EqualityKeys::new(types, memory.reserve())?;
+        let mut keys = EqualityKeys::new(types, memory.reserve(Taker::Several))?;
         for (sequence_number, file) in &self.deletes.files {
             let memory = Arc::clone(memory);
-            let mut rows = DeleteRows::open(source.clone(), memory, file, &wanted).await?;
+            let mut rows =
+                DeleteRows::open(source.clone(), memory, Taker::Several, file, &wanted).await?;
             while let Some(batch) = rows.next().await? {
                 keys.add(batch.columns(), &places, *sequence_number)
                     .map_err(|error| error.in_file(&file.path))?;

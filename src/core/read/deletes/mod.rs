@@ -16,7 +16,7 @@ use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use futures::future::try_join_all;
 
-pub(super) use memory::DeleteMemory;
+pub(super) use memory::{DeleteMemory, InUse};
 
 use self::columns::{Place, add_column, without_added};
 use self::equality::{EqualityKeys, EqualitySource};
@@ -189,9 +189,11 @@ impl PendingDeletes {
         })
     }
 
-    /// Reads the delete files that no other task has read yet.
+    /// Reads the delete files that no other task has read yet. `file_number` counts the files of
+    /// the read.
     pub(super) async fn load(
         self,
+        file_number: usize,
         read_with: ReadWith,
         source: &Source,
         memory: &Arc<DeleteMemory>,
@@ -205,14 +207,15 @@ impl PendingDeletes {
         let positions = try_join_all(
             self.positions
                 .iter()
-                .map(|positions| positions.take(&self.path.0, &own, memory)),
+                .map(|positions| positions.take(&self.path.0, file_number, &own, memory)),
         )
         .await?;
         let keys = try_join_all(self.equality.iter().map(|set| set.keys(&own, memory))).await?;
         source.metrics.add_fetches(&metrics);
+        let positions = positions.into_iter().flatten().collect();
         Ok(FileDeletes {
             data_sequence_number: self.data_sequence_number,
-            positions: Positions::union(positions.into_iter().flatten().collect(), memory).await?,
+            positions: Positions::union(positions, file_number, memory).await?,
             equality: keys.into_iter().zip(read_with.places).collect(),
             output: read_with.output,
         })

@@ -9,7 +9,7 @@ use arrow::datatypes::Int64Type;
 use roaring::RoaringTreemap;
 use tokio::sync::OnceCell;
 
-use super::memory::{DeleteMemory, Reserved};
+use super::memory::{DeleteMemory, Reserved, Taker};
 use super::rows::DeleteRows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{DeleteFile, DeletionVector};
@@ -31,6 +31,8 @@ pub(super) struct PositionSource {
     origin: Origin,
     /// How many tasks want the positions of each data file.
     wanted: HashMap<String, usize>,
+    /// How many tasks want any.
+    tasks: usize,
     loaded: OnceCell<Mutex<HashMap<String, Loaded>>>,
 }
 
@@ -45,7 +47,7 @@ enum Origin {
 #[derive(Debug)]
 pub(super) struct Positions {
     pub(super) bitmap: RoaringTreemap,
-    _memory: Option<Reserved>,
+    _memory: Reserved,
 }
 
 #[derive(Debug)]
@@ -61,6 +63,7 @@ impl PositionSource {
         Self {
             origin: Origin::File(file),
             wanted: HashMap::new(),
+            tasks: 0,
             loaded: OnceCell::new(),
         }
     }
@@ -70,12 +73,14 @@ impl PositionSource {
         Self {
             origin: Origin::Vectors(vectors),
             wanted: HashMap::new(),
+            tasks: 0,
             loaded: OnceCell::new(),
         }
     }
 
     /// Notes that one more task wants the positions of this data file.
     pub(super) fn want(&mut self, data_file: &str) {
+        self.tasks += 1;
         match self.wanted.get_mut(data_file) {
             Some(tasks) => *tasks += 1,
             None => {
@@ -102,15 +107,22 @@ impl PositionSource {
     pub(super) async fn take(
         &self,
         data_file: &str,
+        file_number: usize,
         source: &Source,
         memory: &Arc<DeleteMemory>,
     ) -> Result<Option<Arc<Positions>>> {
+        let taker = match self.tasks {
+            0 | 1 => Taker::File(file_number),
+            2.. => Taker::Several,
+        };
         let loaded = self
             .loaded
             .get_or_try_init(|| async {
                 match &self.origin {
-                    Origin::File(file) => self.read_file(file, source, memory).await,
-                    Origin::Vectors(vectors) => self.read_vectors(vectors, source, memory).await,
+                    Origin::File(file) => self.read_file(file, taker, source, memory).await,
+                    Origin::Vectors(vectors) => {
+                        self.read_vectors(vectors, taker, source, memory).await
+                    }
                 }
                 .map(Mutex::new)
             })
@@ -130,6 +142,7 @@ impl PositionSource {
     async fn read_file(
         &self,
         file: &DeleteFile,
+        taker: Taker,
         source: &Source,
         memory: &Arc<DeleteMemory>,
     ) -> Result<HashMap<String, Loaded>> {
@@ -137,9 +150,10 @@ impl PositionSource {
             column(FILE_PATH_ID, "file_path", PrimitiveType::String),
             column(POS_ID, "pos", PrimitiveType::Long),
         ];
-        let mut rows = DeleteRows::open(source.clone(), Arc::clone(memory), file, &columns).await?;
+        let mut rows =
+            DeleteRows::open(source.clone(), Arc::clone(memory), taker, file, &columns).await?;
         let mut collected = Collected::new(&self.wanted);
-        let mut reserved = memory.reserve();
+        let mut reserved = memory.reserve(taker);
         let mut uncounted = 0;
         while let Some(batch) = rows.next().await? {
             let (Some(paths), Some(positions)) = (
@@ -166,7 +180,8 @@ impl PositionSource {
         let mut loaded = HashMap::new();
         for (path, bitmap) in collected.by_path.into_iter() {
             if !bitmap.is_empty() {
-                self.keep(&mut loaded, path, bitmap, memory).await?;
+                self.keep(&mut loaded, path, bitmap, memory.reserve(taker))
+                    .await?;
             }
         }
         Ok(loaded)
@@ -175,6 +190,7 @@ impl PositionSource {
     async fn read_vectors(
         &self,
         vectors: &[(String, Arc<DeletionVector>)],
+        taker: Taker,
         source: &Source,
         memory: &Arc<DeleteMemory>,
     ) -> Result<HashMap<String, Loaded>> {
@@ -189,7 +205,7 @@ impl PositionSource {
         let length = ranges.iter().fold(0_u64, |sum, range| {
             sum.saturating_add(range.end - range.start)
         });
-        let _loading = memory.load(length).await?;
+        let _loading = memory.load(taker, length).await?;
         let blobs = source.fetch(path, &ranges).await?;
         let mut loaded = HashMap::new();
         for ((data_file, vector), blob) in vectors.iter().zip(blobs) {
@@ -203,7 +219,8 @@ impl PositionSource {
                 )
                 .in_file(&vector.path)
             })?;
-            self.keep(&mut loaded, data_file, bitmap, memory).await?;
+            self.keep(&mut loaded, data_file, bitmap, memory.reserve(taker))
+                .await?;
             tokio::task::yield_now().await;
         }
         Ok(loaded)
@@ -214,13 +231,12 @@ impl PositionSource {
         loaded: &mut HashMap<String, Loaded>,
         data_file: &str,
         bitmap: RoaringTreemap,
-        memory: &Arc<DeleteMemory>,
+        mut reserved: Reserved,
     ) -> Result<()> {
-        let mut reserved = memory.reserve();
         reserved.grow_to(bitmap_bytes(&bitmap)).await?;
         let positions = Positions {
             bitmap,
-            _memory: Some(reserved),
+            _memory: reserved,
         };
         loaded.insert(
             data_file.to_owned(),
@@ -237,6 +253,7 @@ impl Positions {
     /// The positions of several sources together.
     pub(super) async fn union(
         several: Vec<Arc<Self>>,
+        file_number: usize,
         memory: &Arc<DeleteMemory>,
     ) -> Result<Option<Arc<Self>>> {
         let mut several = several.into_iter();
@@ -246,7 +263,7 @@ impl Positions {
         let Some(second) = several.next() else {
             return Ok(Some(first));
         };
-        let mut reserved = memory.reserve();
+        let mut reserved = memory.reserve(Taker::File(file_number));
         let mut bitmap = first.bitmap.clone();
         for other in [second].into_iter().chain(several) {
             bitmap |= &other.bitmap;
@@ -254,7 +271,7 @@ impl Positions {
         }
         Ok(Some(Arc::new(Self {
             bitmap,
-            _memory: Some(reserved),
+            _memory: reserved,
         })))
     }
 }
@@ -267,15 +284,18 @@ fn column(id: i32, name: &str, primitive: PrimitiveType) -> Arc<NestedField> {
 fn bitmap_bytes(bitmap: &RoaringTreemap) -> u64 {
     /// A container beside its values.
     const CONTAINER: u64 = 48;
+    /// A bit for each of 65536 values.
+    const BITSET: u64 = 8192;
     bitmap
         .bitmaps()
         .map(|(_, bitmap)| {
             let statistics = bitmap.statistics();
             u64::from(statistics.n_containers)
                 .saturating_mul(CONTAINER)
-                .saturating_add(statistics.n_bytes_array_containers)
+                .saturating_add(u64::from(statistics.n_bitset_containers).saturating_mul(BITSET))
+                // Counted with four bytes a value, which has two.
+                .saturating_add(statistics.n_bytes_array_containers / 2)
                 .saturating_add(statistics.n_bytes_run_containers)
-                .saturating_add(statistics.n_bytes_bitset_containers)
         })
         .fold(0, u64::saturating_add)
 }

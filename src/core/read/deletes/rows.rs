@@ -4,59 +4,51 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use tokio::sync::OwnedSemaphorePermit;
 
-use super::memory::DeleteMemory;
+use super::memory::{DeleteMemory, Loading, Taker};
 use crate::error::{Error, Result};
-use crate::plan::{DeleteFile, FileFormat, FileScanTask};
-use crate::read::decode::RowGroupDecoder;
-use crate::read::parquet_file::{ParquetFile, Source};
+use crate::plan::{DeleteFile, FileScanTask};
+use crate::read::format::{self, DataFile, UnitDecoder};
+use crate::read::parquet_file::Source;
 use crate::read::projection::output_schema;
-use crate::read::worker::memory_of;
 use crate::spec::NestedField;
 
 /// Some columns of a delete file, batch by batch in the file's order.
 pub(super) struct DeleteRows {
     source: Source,
     memory: Arc<DeleteMemory>,
-    file: Arc<ParquetFile>,
-    next_row_group: usize,
+    taker: Taker,
+    file: Arc<dyn DataFile>,
+    next_unit: usize,
     current: Option<Current>,
 }
 
-/// The row group that is being decoded.
+/// The part of the file that is being decoded.
 struct Current {
-    decoder: RowGroupDecoder<fn() -> bool>,
-    _memory: OwnedSemaphorePermit,
+    decoder: Box<dyn UnitDecoder>,
+    _memory: Loading,
 }
 
 impl DeleteRows {
     /// Opens a delete file to read these columns, all of which it must have.
     ///
     /// # Errors
-    /// Names the file. `Corrupt` if a column is not there, `NotSupported` for a format that cannot
-    /// be read yet.
+    /// Names the file. `Corrupt` if a column is not there.
     pub(super) async fn open(
         source: Source,
         memory: Arc<DeleteMemory>,
+        taker: Taker,
         file: &DeleteFile,
         wanted: &[Arc<NestedField>],
     ) -> Result<Self> {
-        if file.format != FileFormat::Parquet {
-            return Err(Error::not_supported(format!(
-                "file \"{}\": delete files of format {} are not supported yet",
-                file.path,
-                file.format.name()
-            )));
-        }
         let task = FileScanTask::whole_file(
             file.path.clone(),
             file.format,
             file.file_size,
             file.record_count,
         );
-        let opened = source.open(&task, wanted, &output_schema(wanted)).await?;
-        if let Some(missing) = opened.projection.missing_column() {
+        let opened = format::open(&source, &task, wanted, &output_schema(wanted)).await?;
+        if let Some(missing) = opened.missing_column() {
             return Err(Error::corrupt(
                 &file.path,
                 format!("the delete file has no column \"{missing}\", by which it deletes"),
@@ -65,8 +57,9 @@ impl DeleteRows {
         Ok(Self {
             source,
             memory,
-            file: Arc::new(opened),
-            next_row_group: 0,
+            taker,
+            file: opened,
+            next_unit: 0,
             current: None,
         })
     }
@@ -80,31 +73,24 @@ impl DeleteRows {
             if let Some(current) = &mut self.current {
                 // A decoder must not keep fetches and cancellation from this thread.
                 tokio::task::yield_now().await;
+                current.decoder.prepare().await?;
                 if let Some(batch) = current.decoder.next()? {
                     return Ok(Some(batch));
                 }
                 self.current = None;
             }
-            let Some(row_group) = self.file.row_groups.get(self.next_row_group) else {
+            let Some(unit) = self.file.units().get(self.next_unit) else {
                 return Ok(None);
             };
-            let memory = self.memory.load(memory_of(row_group)).await?;
-            let chunks = self
-                .source
-                .fetch_row_group(&self.file, self.next_row_group)
-                .await?;
-            let still_wanted: fn() -> bool = || true;
-            let decoder = RowGroupDecoder::new(
-                Arc::clone(&self.file),
-                self.next_row_group,
-                chunks,
-                still_wanted,
-            )?;
+            let memory = self.memory.load(self.taker, unit.memory).await?;
+            let file = Arc::clone(&self.file);
+            let fetched = file.fetch(&self.source, self.next_unit).await?;
+            let decoder = fetched(Arc::new(|| true))?;
             self.current = Some(Current {
                 decoder,
                 _memory: memory,
             });
-            self.next_row_group += 1;
+            self.next_unit += 1;
         }
     }
 }

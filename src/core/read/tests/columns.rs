@@ -10,10 +10,10 @@ use arrow::array::{
     Time64MicrosecondArray, TimestampMicrosecondArray, TimestampNanosecondArray,
 };
 use arrow::datatypes::{DataType, Int32Type, TimeUnit};
-use parquet::file::properties::WriterProperties;
 
 use super::support::*;
 use crate::error::ErrorKind;
+use crate::read::OutputColumn;
 use crate::spec::{NestedField, PrimitiveType};
 
 fn check(array: impl Array + 'static, wanted: PrimitiveType) {
@@ -142,7 +142,7 @@ fn columns_are_found_by_id_and_named_and_ordered_by_the_schema() {
             optional(9, "c", INT),
         ],
     );
-    request.field_ids = vec![9, 2, 1];
+    request.columns = [9, 2, 1].map(OutputColumn::Field).to_vec();
     let batch = rows(request);
     let names: Vec<_> = batch
         .schema()
@@ -172,7 +172,7 @@ fn no_columns_still_count_rows() {
     let file = parquet(vec![(1, field("a", DataType::Int32), Arc::new(ids))]);
     let size = file.len();
     let mut request = request(MemoryFiles::of([("f", file)]), vec![optional(1, "a", INT)]);
-    request.field_ids = Vec::new();
+    request.columns = Vec::new();
     let metrics = metrics(&request);
     let batches = try_batches(request).unwrap();
     assert_eq!(
@@ -204,7 +204,7 @@ fn only_needed_columns_are_fetched() {
         MemoryFiles::of([("f", file)]),
         vec![optional(1, "n", LONG), optional(2, "t", STRING)],
     );
-    request.field_ids = vec![1];
+    request.columns = vec![OutputColumn::Field(1)];
     let metrics = metrics(&request);
     assert_eq!(rows(request).num_rows(), 100_000);
     let read = metrics.bytes_read.load(Ordering::Relaxed);
@@ -219,31 +219,9 @@ fn an_id_outside_the_schema_is_an_error() {
         Arc::new(Int32Array::from(vec![1])),
     )]);
     let mut request = request(MemoryFiles::of([("f", file)]), vec![optional(1, "a", INT)]);
-    request.field_ids = vec![2];
+    request.columns = vec![OutputColumn::Field(2)];
     let error = error_of(request);
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-}
-
-#[test]
-fn a_file_without_field_ids_is_not_supported() {
-    let batch = arrow::array::RecordBatch::try_from_iter([(
-        "a",
-        Arc::new(Int32Array::from(vec![1])) as ArrayRef,
-    )])
-    .unwrap();
-    let file = parquet_of(&[batch], WriterProperties::builder().build());
-    let error = error_of(request(
-        MemoryFiles::of([("old.parquet", file)]),
-        vec![optional(1, "a", INT)],
-    ));
-    assert_eq!(error.kind(), ErrorKind::NotSupported);
-    assert!(error.message().contains("old.parquet"), "{error}");
-    assert!(
-        error
-            .message()
-            .contains("name mapping is not supported yet"),
-        "{error}"
-    );
 }
 
 #[test]

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, AsArray, Date32Array, Decimal128Array, Float32Array, Int32Array, Int64Array,
-    ListArray, MapArray, StringArray, StructArray,
+    StringArray,
 };
-use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{
-    DataType, Decimal128Type, Field, Fields, Float64Type, Int32Type, Int64Type,
-    TimestampMicrosecondType, TimestampNanosecondType,
+    DataType, Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType,
+    TimestampNanosecondType,
 };
 
 use super::support::*;
@@ -20,38 +19,6 @@ use crate::spec::{NestedField, PrimitiveType, Type};
 fn one_column(array: impl Array + 'static) -> Vec<u8> {
     let written = field("c", array.data_type().clone());
     parquet(vec![(1, written, Arc::new(array))])
-}
-
-/// A struct array whose members have ids; a row is null where `valid` says so.
-fn struct_of(members: Vec<(i32, &str, ArrayRef)>, valid: Option<Vec<bool>>) -> StructArray {
-    let (fields, arrays): (Vec<_>, Vec<_>) = members
-        .into_iter()
-        .map(|(id, name, array)| (with_id(id, field(name, array.data_type().clone())), array))
-        .unzip();
-    StructArray::new(Fields::from(fields), arrays, valid.map(NullBuffer::from))
-}
-
-fn list_of(id: i32, lengths: &[usize], values: ArrayRef, valid: Option<Vec<bool>>) -> ListArray {
-    let element = with_id(id, field("element", values.data_type().clone()));
-    ListArray::new(
-        Arc::new(element),
-        OffsetBuffer::from_lengths(lengths.iter().copied()),
-        values,
-        valid.map(NullBuffer::from),
-    )
-}
-
-fn map_of(ids: (i32, i32), lengths: &[usize], keys: ArrayRef, values: ArrayRef) -> MapArray {
-    let key = with_id(ids.0, Field::new("key", keys.data_type().clone(), false));
-    let value = with_id(ids.1, field("value", values.data_type().clone()));
-    let entries = StructArray::new(Fields::from(vec![key, value]), vec![keys, values], None);
-    MapArray::new(
-        Arc::new(Field::new("key_value", entries.data_type().clone(), false)),
-        OffsetBuffer::from_lengths(lengths.iter().copied()),
-        entries,
-        None,
-        false,
-    )
 }
 
 #[test]
@@ -321,29 +288,6 @@ fn a_struct_without_any_wanted_member_keeps_its_nulls() {
         assert!(read.is_valid(0) && read.is_null(1) && read.is_valid(2));
         assert_eq!(read.column(0).null_count(), 3);
     }
-}
-
-#[test]
-fn a_missing_field_with_a_default_is_not_supported() {
-    let mut added = optional(2, "added", INT);
-    added.initial_default = Some(serde_json::json!(7));
-    let file = one_column(Int32Array::from(vec![1]));
-    let wanted = request(
-        MemoryFiles::of([("f", file.clone())]),
-        vec![optional(1, "c", INT), added.clone()],
-    );
-    let error = error_of(wanted);
-    assert_eq!(error.kind(), ErrorKind::NotSupported);
-    assert!(error.message().contains("\"added\""), "{error}");
-
-    let structs = struct_of(vec![(3, "a", Arc::new(Int32Array::from(vec![1])))], None);
-    let error = column(one_column(structs), structure([added.clone()])).unwrap_err();
-    assert!(error.message().contains("\"c.added\""), "{error}");
-
-    // A file that has the field does not need its default.
-    added.id = 1;
-    let batch = rows(request(MemoryFiles::of([("f", file)]), vec![added]));
-    assert_eq!(batch.column(0).as_primitive::<Int32Type>().values(), &[1]);
 }
 
 #[test]

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, ListArray, MapArray, RecordBatch, StructArray};
+use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::concat_batches;
-use arrow::datatypes::{DataType, Field, Schema as ArrowSchema};
+use arrow::datatypes::{DataType, Field, Fields, Schema as ArrowSchema};
 use async_trait::async_trait;
 use bytes::Bytes;
 use parquet::arrow::{ArrowWriter, PARQUET_FIELD_ID_META_KEY};
@@ -19,7 +20,7 @@ use parquet::schema::parser::parse_message_type;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{FileFormat, FileScanTask};
-use crate::read::{BatchReceiver, ReadMetrics, ReadRequest, RecvOutcome, read};
+use crate::read::{BatchReceiver, OutputColumn, ReadMetrics, ReadRequest, RecvOutcome, read};
 use crate::spec::{ListType, MapType, NestedField, PrimitiveType, Schema, StructType, Type};
 use crate::storage::{FileReader, RawPath};
 
@@ -59,8 +60,13 @@ impl MemoryFiles {
             .files
             .iter()
             .map(|(path, bytes)| {
+                let format = match path.rsplit_once('.') {
+                    Some((_, "orc")) => FileFormat::Orc,
+                    Some((_, "avro")) => FileFormat::Avro,
+                    _ => FileFormat::Parquet,
+                };
                 let path = RawPath(path.clone());
-                FileScanTask::whole_file(path, FileFormat::Parquet, bytes.len() as u64, None)
+                FileScanTask::whole_file(path, format, bytes.len() as u64, None)
             })
             .collect();
         tasks.sort_by(|left, right| left.path.cmp(&right.path));
@@ -236,10 +242,13 @@ pub fn structure(fields: impl IntoIterator<Item = NestedField>) -> Type {
 
 /// A request for all fields of a schema, one decoder.
 pub fn request(files: MemoryFiles, fields: Vec<NestedField>) -> ReadRequest {
-    let field_ids = fields.iter().map(|field| field.id).collect();
+    let columns = fields
+        .iter()
+        .map(|field| OutputColumn::Field(field.id))
+        .collect();
     ReadRequest {
         schema: Arc::new(Schema::new(0, Vec::new(), StructType::new(fields))),
-        field_ids,
+        columns,
         tasks: files.tasks(),
         files: Arc::new(files),
         threads: 1,
@@ -307,6 +316,17 @@ pub fn column(file: Vec<u8>, field_type: impl Into<Type>) -> Result<ArrayRef> {
     Ok(Arc::clone(batch.column(0)))
 }
 
+/// A Parquet file whose columns have no field ids at any depth.
+pub fn parquet_without_ids(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+    let fields: Vec<_> = columns
+        .iter()
+        .map(|(name, array)| field(name, array.data_type().clone()))
+        .collect();
+    let arrays = columns.into_iter().map(|(_, array)| array).collect();
+    let batch = RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), arrays).unwrap();
+    parquet_of(&[batch], WriterProperties::builder().build())
+}
+
 pub fn field(name: &str, data_type: DataType) -> Field {
     Field::new(name, data_type, true)
 }
@@ -319,6 +339,43 @@ pub fn with_a_deep_stack<T: Send + 'static>(step: impl FnOnce() -> T + Send + 's
         .unwrap()
         .join()
         .unwrap()
+}
+
+/// A struct array whose members have ids; a row is null where `valid` says so.
+pub fn struct_of(members: Vec<(i32, &str, ArrayRef)>, valid: Option<Vec<bool>>) -> StructArray {
+    let (fields, arrays): (Vec<_>, Vec<_>) = members
+        .into_iter()
+        .map(|(id, name, array)| (with_id(id, field(name, array.data_type().clone())), array))
+        .unzip();
+    StructArray::new(Fields::from(fields), arrays, valid.map(NullBuffer::from))
+}
+
+pub fn list_of(
+    id: i32,
+    lengths: &[usize],
+    values: ArrayRef,
+    valid: Option<Vec<bool>>,
+) -> ListArray {
+    let element = with_id(id, field("element", values.data_type().clone()));
+    ListArray::new(
+        Arc::new(element),
+        OffsetBuffer::from_lengths(lengths.iter().copied()),
+        values,
+        valid.map(NullBuffer::from),
+    )
+}
+
+pub fn map_of(ids: (i32, i32), lengths: &[usize], keys: ArrayRef, values: ArrayRef) -> MapArray {
+    let key = with_id(ids.0, Field::new("key", keys.data_type().clone(), false));
+    let value = with_id(ids.1, field("value", values.data_type().clone()));
+    let entries = StructArray::new(Fields::from(vec![key, value]), vec![keys, values], None);
+    MapArray::new(
+        Arc::new(Field::new("key_value", entries.data_type().clone(), false)),
+        OffsetBuffer::from_lengths(lengths.iter().copied()),
+        entries,
+        None,
+        false,
+    )
 }
 
 pub const INT: PrimitiveType = PrimitiveType::Int;

@@ -14,23 +14,116 @@ use super::schema::AvroSchema;
 use crate::error::{Error, Result};
 
 const MAGIC: &[u8] = b"Obj\x01";
-const SYNC_LENGTH: usize = 16;
+/// The length of the marker after the header and after every block.
+pub const SYNC_LENGTH: usize = 16;
 
 /// How large a block may become when it is decompressed. Writers make blocks of some 64 KB; the
 /// bound is there for files that are made to exhaust memory.
-const MAX_BLOCK_BYTES: usize = 256 << 20;
+pub const MAX_BLOCK_BYTES: usize = 256 << 20;
+
+/// The header of an Avro file: all that is needed to read its blocks.
+#[derive(Debug)]
+pub struct AvroHeader {
+    key_values: BTreeMap<String, Bytes>,
+    schema: Arc<AvroSchema>,
+    codec: Codec,
+    sync: [u8; SYNC_LENGTH],
+    length: usize,
+}
 
 /// An Avro file in memory, read record by record.
 #[derive(Debug)]
 pub struct AvroFile {
     path: String,
-    key_values: BTreeMap<String, Bytes>,
-    schema: Arc<AvroSchema>,
-    codec: Codec,
-    sync: [u8; SYNC_LENGTH],
+    header: AvroHeader,
     rest: Bytes,
     block: Bytes,
     records_left: u64,
+}
+
+impl AvroHeader {
+    /// Reads the header that a file begins with.
+    ///
+    /// # Errors
+    /// As [`AvroFile::open`], without the file's name.
+    pub fn read(content: &Bytes) -> Result<Self> {
+        if content.starts_with(b"PAR1") {
+            return Err(Error::not_supported(
+                "it is a Parquet file where an Avro file belongs; Parquet manifests (format \
+                 version 4) are not supported",
+            ));
+        }
+        let body = content
+            .strip_prefix(MAGIC)
+            .ok_or_else(|| corrupt("it is not an Avro file"))?;
+        let mut decoder = Decoder::new(body);
+        let key_values = read_key_values(&mut decoder, content)?;
+        let mut sync = [0; SYNC_LENGTH];
+        sync.copy_from_slice(decoder.take(SYNC_LENGTH)?);
+        let schema = key_values
+            .get("avro.schema")
+            .ok_or_else(|| corrupt("its header has no Avro schema"))?;
+        let schema = AvroSchema::parse(schema)?;
+        let codec = codec(key_values.get("avro.codec"))?;
+        Ok(Self {
+            length: content.len() - decoder.remaining(),
+            key_values,
+            schema,
+            codec,
+            sync,
+        })
+    }
+
+    /// The schema of the records.
+    pub fn schema(&self) -> &Arc<AvroSchema> {
+        &self.schema
+    }
+
+    /// How many bytes it has.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Takes the next block off the front of what follows the header: how many records it has, and
+    /// their bytes.
+    ///
+    /// # Errors
+    /// `Corrupt` for a block that is broken, or does not end where `rest` does or before.
+    pub fn next_block(&self, rest: &mut Bytes) -> Result<(u64, Bytes)> {
+        let mut decoder = Decoder::new(rest);
+        let count = decoder.varint()?;
+        let stored = decoder.length_prefixed()?;
+        if decoder.take(SYNC_LENGTH)? != self.sync {
+            return Err(corrupt("a block does not end with the file's sync marker"));
+        }
+        let block = if self.codec == Codec::Null {
+            rest.slice_ref(stored)
+        } else {
+            // The crate holds every decompression in the process against this bound.
+            apache_avro::util::max_allocation_bytes(MAX_BLOCK_BYTES);
+            let mut block = stored.to_vec();
+            self.codec
+                .decompress(&mut block)
+                .map_err(|error| corrupt(format!("a block cannot be decompressed: {error}")))?;
+            Bytes::from(block)
+        };
+        let left = decoder.remaining();
+        *rest = rest.slice(rest.len() - left..);
+        // A record takes at least one byte, as none of Iceberg's is without required fields.
+        let count = match u64::try_from(count) {
+            Ok(count) if count <= block.len() as u64 => count,
+            _ => {
+                return Err(corrupt(format!(
+                    "a block has {count} records in {} bytes",
+                    block.len()
+                )));
+            }
+        };
+        if count == 0 && !block.is_empty() {
+            return Err(corrupt("a block without records has bytes"));
+        }
+        Ok((count, block))
+    }
 }
 
 impl AvroFile {
@@ -43,32 +136,11 @@ impl AvroFile {
     }
 
     fn open_unnamed(path: &str, content: Bytes) -> Result<Self> {
-        if content.starts_with(b"PAR1") {
-            return Err(Error::not_supported(
-                "it is a Parquet file where an Avro file belongs; Parquet manifests (format \
-                 version 4) are not supported",
-            ));
-        }
-        let body = content
-            .strip_prefix(MAGIC)
-            .ok_or_else(|| corrupt("it is not an Avro file"))?;
-        let mut decoder = Decoder::new(body);
-        let key_values = read_key_values(&mut decoder, &content)?;
-        let mut sync = [0; SYNC_LENGTH];
-        sync.copy_from_slice(decoder.take(SYNC_LENGTH)?);
-        let rest = content.slice(content.len() - decoder.remaining()..);
-        let schema = key_values
-            .get("avro.schema")
-            .ok_or_else(|| corrupt("its header has no Avro schema"))?;
-        let schema = AvroSchema::parse(schema)?;
-        let codec = codec(key_values.get("avro.codec"))?;
+        let header = AvroHeader::read(&content)?;
         Ok(Self {
             path: path.to_owned(),
-            key_values,
-            schema,
-            codec,
-            sync,
-            rest,
+            rest: content.slice(header.length..),
+            header,
             block: Bytes::new(),
             records_left: 0,
         })
@@ -81,17 +153,17 @@ impl AvroFile {
 
     /// The schema of its records.
     pub fn schema(&self) -> &Arc<AvroSchema> {
-        &self.schema
+        &self.header.schema
     }
 
     /// Reads the records by another schema of the same encoding: one with field ids filled in.
     pub fn set_schema(&mut self, schema: Arc<AvroSchema>) {
-        self.schema = schema;
+        self.header.schema = schema;
     }
 
     /// A value of the header.
     pub fn key_value(&self, key: &str) -> Option<&Bytes> {
-        self.key_values.get(key)
+        self.header.key_values.get(key)
     }
 
     /// A value of the header that is text.
@@ -128,10 +200,10 @@ impl AvroFile {
             if self.rest.is_empty() {
                 return Ok(None);
             }
-            self.next_block()?;
+            (self.records_left, self.block) = self.header.next_block(&mut self.rest)?;
         }
         let mut decoder = Decoder::new(&self.block);
-        let record = read(&self.schema, &mut decoder)?;
+        let record = read(&self.header.schema, &mut decoder)?;
         let left = decoder.remaining();
         self.records_left -= 1;
         if self.records_left == 0 && left > 0 {
@@ -141,43 +213,6 @@ impl AvroFile {
         }
         self.block = self.block.slice(self.block.len() - left..);
         Ok(Some(record))
-    }
-
-    fn next_block(&mut self) -> Result<()> {
-        let mut decoder = Decoder::new(&self.rest);
-        let count = decoder.varint()?;
-        let stored = decoder.length_prefixed()?;
-        if decoder.take(SYNC_LENGTH)? != self.sync {
-            return Err(corrupt("a block does not end with the file's sync marker"));
-        }
-        let block = if self.codec == Codec::Null {
-            self.rest.slice_ref(stored)
-        } else {
-            // The crate holds every decompression in the process against this bound.
-            apache_avro::util::max_allocation_bytes(MAX_BLOCK_BYTES);
-            let mut block = stored.to_vec();
-            self.codec
-                .decompress(&mut block)
-                .map_err(|error| corrupt(format!("a block cannot be decompressed: {error}")))?;
-            Bytes::from(block)
-        };
-        let left = decoder.remaining();
-        self.rest = self.rest.slice(self.rest.len() - left..);
-        // A record takes at least one byte, as none of Iceberg's is without required fields.
-        match u64::try_from(count) {
-            Ok(count) if count <= block.len() as u64 => self.records_left = count,
-            _ => {
-                return Err(corrupt(format!(
-                    "a block has {count} records in {} bytes",
-                    block.len()
-                )));
-            }
-        }
-        if count == 0 && !block.is_empty() {
-            return Err(corrupt("a block without records has bytes"));
-        }
-        self.block = block;
-        Ok(())
     }
 }
 

@@ -233,7 +233,7 @@ impl<'a> Decoder<'a> {
 
     /// Blocks of items up to the empty one. Every item must take at least one byte, so that the
     /// work is bounded by the input and a count can be held against what is left of it.
-    fn blocks(&mut self, mut read: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+    pub fn blocks(&mut self, mut read: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         loop {
             let count = self.varint()?;
             if count == 0 {

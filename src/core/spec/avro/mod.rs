@@ -10,9 +10,9 @@ mod container;
 mod decode;
 mod schema;
 
-pub use container::AvroFile;
+pub use container::{AvroFile, AvroHeader, MAX_BLOCK_BYTES, SYNC_LENGTH};
 pub use decode::Decoder;
-pub use schema::{AvroField, AvroSchema, AvroType, LogicalType};
+pub use schema::{Attributes, AvroField, AvroSchema, AvroType, LogicalType};
 
 use crate::error::{Error, ErrorKind};
 

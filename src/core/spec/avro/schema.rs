@@ -8,13 +8,19 @@ use serde_json::{Map, Value};
 
 use super::corrupt;
 use crate::error::Result;
+use crate::spec::json;
 use crate::spec::manifest_fields::{FieldDefinition, FieldType};
+use crate::spec::type_json::MAX_TYPE_DEPTH;
 
-/// How deep a schema may nest once its named types are put in; a manifest's nests 8 deep.
-const MAX_DEPTH: usize = 64;
+/// How deep a schema may nest once its named types are put in. A type of the table takes at most
+/// three levels a nesting of its own: a union, and an array of records for a map.
+const MAX_DEPTH: usize = 3 * MAX_TYPE_DEPTH + 16;
 
 /// How many types a schema may hold once its named types are put in.
-const MAX_SIZE: usize = 4096;
+const MAX_SIZE: usize = 16_384;
+
+/// How deep the JSON text may nest: a record in a union in a field takes five levels.
+const MAX_JSON_DEPTH: usize = 6 * MAX_TYPE_DEPTH + 16;
 
 /// The type of a value in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +29,23 @@ pub struct AvroSchema {
     pub avro_type: AvroType,
     /// What it means beyond that.
     pub logical_type: Option<LogicalType>,
+    /// What Iceberg says of what is inside.
+    pub attributes: Attributes,
     depth: usize,
     size: usize,
+}
+
+/// The attributes of an array, a map or a decimal. Spec: Appendix A "Avro".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Attributes {
+    /// `element-id` of an array.
+    pub element_id: Option<i32>,
+    /// `key-id` of a map.
+    pub key_id: Option<i32>,
+    /// `value-id` of a map.
+    pub value_id: Option<i32>,
+    /// `scale` of a decimal; 0 where it is absent, as Avro says.
+    pub scale: i64,
 }
 
 /// How a value is encoded.
@@ -99,6 +120,8 @@ pub enum LogicalType {
     },
     /// A UUID as 16 bytes or as text.
     Uuid,
+    /// An array of records of a key and a value.
+    Map,
 }
 
 impl AvroSchema {
@@ -107,7 +130,7 @@ impl AvroSchema {
     /// # Errors
     /// `Corrupt` where the text is no Avro schema, contains itself, or is absurdly large.
     pub fn parse(json: &[u8]) -> Result<Arc<Self>> {
-        let value: Value = serde_json::from_slice(json)
+        let value: Value = json::parse_to_depth(json, MAX_JSON_DEPTH)
             .map_err(|error| corrupt(format!("its Avro schema is not JSON: {error}")))?;
         Parser::default().parse(&value, "")
     }
@@ -134,6 +157,7 @@ impl AvroSchema {
         Ok(Arc::new(Self {
             avro_type,
             logical_type,
+            attributes: Attributes::default(),
             depth,
             size,
         }))
@@ -315,7 +339,10 @@ impl Parser {
         let logical_type = logical_type(object);
         let Value::String(type_name) = type_value else {
             let inner = self.parse(type_value, namespace)?;
-            return AvroSchema::new(inner.avro_type.clone(), logical_type.or(inner.logical_type));
+            return Ok(Arc::new(AvroSchema {
+                logical_type: logical_type.or(inner.logical_type),
+                ..AvroSchema::clone(&inner)
+            }));
         };
         let avro_type = match type_name.as_str() {
             "record" | "error" => return self.record(object, namespace),
@@ -336,13 +363,21 @@ impl Parser {
             }
             other => {
                 let inner = self.primitive_or_named(other, namespace)?;
-                return AvroSchema::new(
-                    inner.avro_type.clone(),
-                    logical_type.or(inner.logical_type),
-                );
+                return Ok(Arc::new(AvroSchema {
+                    logical_type: logical_type.or(inner.logical_type),
+                    attributes: attributes(object)?,
+                    ..AvroSchema::clone(&inner)
+                }));
             }
         };
-        let schema = AvroSchema::new(avro_type, logical_type)?;
+        let mut schema = AvroSchema::new(avro_type, logical_type)?;
+        let attributes = attributes(object)?;
+        if attributes != Attributes::default() {
+            schema = Arc::new(AvroSchema {
+                attributes,
+                ..AvroSchema::clone(&schema)
+            });
+        }
         if matches!(schema.avro_type, AvroType::Fixed(_) | AvroType::Enum(_)) {
             self.register(object, namespace, &schema);
         }
@@ -374,20 +409,9 @@ impl Parser {
         let name = required(object, "name")?
             .as_str()
             .ok_or_else(|| corrupt("its Avro schema has a record field whose name is no text"))?;
-        let id = match object.get("field-id") {
-            None => None,
-            Some(id) => Some(
-                id.as_i64()
-                    .and_then(|id| i32::try_from(id).ok())
-                    .ok_or_else(|| {
-                        corrupt(format!(
-                            "its Avro schema gives field \"{name}\" the id {id}, which is no int"
-                        ))
-                    })?,
-            ),
-        };
         Ok(AvroField {
-            id,
+            id: id(object, "field-id")
+                .map_err(|error| corrupt(format!("field \"{name}\": {error}")))?,
             name: name.to_owned(),
             schema: self.parse(required(object, "type")?, namespace)?,
         })
@@ -423,6 +447,31 @@ fn full_name(name: &str, namespace: &str) -> String {
     }
 }
 
+/// An attribute that is a field id.
+fn id(object: &Map<String, Value>, key: &str) -> Result<Option<i32>> {
+    object
+        .get(key)
+        .map(|id| {
+            id.as_i64()
+                .and_then(|id| i32::try_from(id).ok())
+                .ok_or_else(|| {
+                    corrupt(format!(
+                        "its Avro schema has the {key} {id}, which is no int"
+                    ))
+                })
+        })
+        .transpose()
+}
+
+fn attributes(object: &Map<String, Value>) -> Result<Attributes> {
+    Ok(Attributes {
+        element_id: id(object, "element-id")?,
+        key_id: id(object, "key-id")?,
+        value_id: id(object, "value-id")?,
+        scale: object.get("scale").and_then(Value::as_i64).unwrap_or(0),
+    })
+}
+
 /// The logical type of a type object; one that is not known is no logical type, as Avro says.
 fn logical_type(object: &Map<String, Value>) -> Option<LogicalType> {
     let utc = object
@@ -441,6 +490,7 @@ fn logical_type(object: &Map<String, Value>) -> Option<LogicalType> {
         "local-timestamp-micros" => LogicalType::TimestampMicros { utc: false },
         "local-timestamp-nanos" => LogicalType::TimestampNanos { utc: false },
         "uuid" => LogicalType::Uuid,
+        "map" => LogicalType::Map,
         _ => return None,
     })
 }

@@ -48,6 +48,9 @@ impl Fault {
     }
 }
 
+/// The options that choose the snapshot to read, of which only one can stand on a table.
+pub const SELECTORS: &[&str] = &["snapshot_id", "timestamp_ms", "ref"];
+
 /// Checks the complete list of options, as (name, value), that stands at a place.
 pub fn check(place: Place, given: &[(String, String)]) -> Result<(), Fault> {
     for (index, (name, value)) in given.iter().enumerate() {
@@ -62,9 +65,8 @@ pub fn check(place: Place, given: &[(String, String)]) -> Result<(), Fault> {
     }
     match place {
         Place::Table => check_table(given),
-        Place::Wrapper | Place::Server | Place::UserMapping | Place::Column | Place::Import => {
-            Ok(())
-        }
+        Place::Column => check_column(given),
+        Place::Wrapper | Place::Server | Place::UserMapping | Place::Import => Ok(()),
     }
 }
 
@@ -171,6 +173,14 @@ fn check_table(given: &[(String, String)]) -> Result<(), Fault> {
     let has = |wanted: &str| given.iter().any(|(name, _)| name == wanted);
     let (location, namespace, table_name) = (has("location"), has("namespace"), has("table_name"));
     let missing = |what: &str| Fault::new(FaultKind::Missing, what.to_owned());
+    let mut selectors = SELECTORS.iter().copied().filter(|name| has(name));
+    if let (Some(one), Some(other)) = (selectors.next(), selectors.next()) {
+        return Err(conflict(one, other).hint("Only one of them can choose the snapshot to read."));
+    }
+    let conflict = |one, other| {
+        conflict(one, other)
+            .hint("The table is found either by its location or by its namespace and name.")
+    };
     match (location, namespace, table_name) {
         (true, false, false) | (false, true, true) => Ok(()),
         (true, true, _) => Err(conflict("location", "namespace")),
@@ -188,12 +198,24 @@ fn check_table(given: &[(String, String)]) -> Result<(), Fault> {
     }
 }
 
+/// What must hold among the options of one column.
+fn check_column(given: &[(String, String)]) -> Result<(), Fault> {
+    let has = |wanted: &str| given.iter().any(|(name, _)| name == wanted);
+    let of_a_field = ["field_id", "column_name"]
+        .into_iter()
+        .find(|name| has(name));
+    match of_a_field {
+        Some(other) if has("metadata_column") => Err(conflict("metadata_column", other)
+            .hint("A column is either a field of the table or something about the row.")),
+        _ => Ok(()),
+    }
+}
+
 fn conflict(one: &str, other: &str) -> Fault {
     Fault::new(
         FaultKind::Conflict,
         format!("options \"{one}\" and \"{other}\" cannot be given together"),
     )
-    .hint("The table is found either by its location or by its namespace and name.")
 }
 
 #[cfg(test)]
@@ -284,11 +306,30 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_supported_yet_says_so() {
-        for given in [("snapshot_id", "1"), ("timestamp_ms", "1"), ("ref", "main")] {
-            let fault = fault(Place::Table, &[("location", "/a"), given]);
-            assert_eq!(fault.kind, FaultKind::NotSupported, "{}", given.0);
+    fn one_snapshot_is_chosen() {
+        let chosen = [
+            ("snapshot_id", "1"),
+            ("timestamp_ms", "-1"),
+            ("ref", "main"),
+        ];
+        for one in chosen {
+            let alone =
+                [("location", "/a"), one].map(|(name, value)| (name.to_owned(), value.to_owned()));
+            assert_eq!(check(Place::Table, &alone), Ok(()));
+            for other in chosen.into_iter().filter(|other| *other != one) {
+                let fault = fault(Place::Table, &[("location", "/a"), one, other]);
+                assert_eq!(fault.kind, FaultKind::Conflict);
+                assert!(fault.message.contains(one.0) && fault.message.contains(other.0));
+            }
         }
+        assert_eq!(
+            fault(Place::Table, &[("location", "/a"), ("snapshot_id", "x")]).kind,
+            FaultKind::Value
+        );
+    }
+
+    #[test]
+    fn what_is_not_supported_yet_says_so() {
         assert_eq!(
             fault(Place::Server, &[("catalog_type", "rest")]).kind,
             FaultKind::NotSupported
@@ -297,10 +338,19 @@ mod tests {
             fault(Place::Server, &[("catalog_type", "restful")]).kind,
             FaultKind::Value
         );
-        assert_eq!(
-            fault(Place::Column, &[("metadata_column", "_file")]).kind,
-            FaultKind::NotSupported
-        );
+    }
+
+    #[test]
+    fn a_column_is_a_field_or_something_about_the_row() {
+        let column = |given: &[(&str, &str)]| fault(Place::Column, given).kind;
+        for other in [("field_id", "1"), ("column_name", "a")] {
+            let given = [("metadata_column", "_file"), other];
+            assert_eq!(column(&given), FaultKind::Conflict);
+        }
+        assert_eq!(column(&[("metadata_column", "_deleted")]), FaultKind::Value);
+        let both = [("field_id", "1"), ("column_name", "a")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert!(check(Place::Column, &both).is_ok());
     }
 
     #[test]

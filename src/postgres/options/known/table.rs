@@ -229,9 +229,8 @@ pub const OPTIONS: &[OptionRow] = &[
             min: i64::MIN,
             max: i64::MAX,
         },
-        "The snapshot to read",
-    )
-    .later(),
+        "The snapshot to read, by its id",
+    ),
     row(
         "timestamp_ms",
         TABLE,
@@ -240,9 +239,8 @@ pub const OPTIONS: &[OptionRow] = &[
             max: i64::MAX,
         },
         "Read what was current at this time, in milliseconds since 1970-01-01 UTC",
-    )
-    .later(),
-    row("ref", TABLE, Kind::Text, "The branch or tag to read").later(),
+    ),
+    row("ref", TABLE, Kind::Text, "The branch or tag to read"),
     row(
         "allow_moved_paths",
         TABLE_IMPORT,
@@ -297,8 +295,7 @@ pub const OPTIONS: &[OptionRow] = &[
         "metadata_column",
         COLUMN,
         Kind::Choice {
-            values: &[],
-            later: &[
+            values: &[
                 "_file",
                 "_pos",
                 "_row_id",
@@ -306,10 +303,13 @@ pub const OPTIONS: &[OptionRow] = &[
                 "_spec_id",
                 "_partition",
             ],
+            later: &[],
         },
-        "Something about the row instead of something in it",
-    )
-    .later(),
+        "What the column tells about the row, instead of something in it: the data file (text), the \
+         position in it from 0 (int8), the row's id in tables of format version 3 and the sequence \
+         number of its last change (int8 both), the partition spec of the file (int4), its \
+         partition (jsonb)",
+    ),
     row(
         "import_collate",
         &[Place::Import],

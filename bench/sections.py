@@ -1,0 +1,135 @@
+"""The tables that are measured, one after the other: who reads each, who cannot, whether all find the right rows."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.checksum import Answer
+from bench.contenders import CannotRead, Witness, postgres
+from bench.contenders.chdb import ChDB
+from bench.contenders.duckdb import DuckDB
+from bench.contenders.postgres import PostgresTable
+from bench.deletes import Deleted, result_without_deleted_rows
+from bench.generate import Generated
+from bench.load import create_foreign_table, load_heap_table
+from bench.queries import DELETE_QUERIES, QUERIES, Query
+
+ICEBERG_READERS = ["iceberg_fdw", "duckdb", "chdb"]
+CONTENDERS = ["iceberg_fdw", "heap", "heap-parallel", "duckdb", "chdb"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A reader and what it must find in its table; `results` has aggregates with the row that each must give."""
+
+    reader: Witness
+    answer: Answer
+    results: Sequence[tuple[Query, tuple[Any, ...]]] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """What is asked of one table: the first reader is compared with the others; `cannot` has the refusals of peers."""
+
+    key: str
+    title: str
+    queries: list[Query]
+    entries: list[Entry]
+    cannot: dict[str, str]
+
+    @property
+    def readers(self) -> list[Witness]:
+        """Those that can read the table."""
+        return [entry.reader for entry in self.entries]
+
+    @property
+    def table_rows(self) -> dict[str, int]:
+        """How many rows each reader's table has."""
+        return {entry.reader.name: entry.answer.rows for entry in self.entries}
+
+
+def without_deletes(names: Sequence[str], dsn: str, generated: Generated) -> Section:
+    """Every contender on the table without deletes, which each must read."""
+    if {"heap", "heap-parallel"} & set(names):
+        load_heap_table(dsn, generated.metadata_file)
+    heaps: dict[str, Callable[[], Witness]] = {
+        "heap": lambda: postgres.heap(dsn),
+        "heap-parallel": lambda: postgres.heap_parallel(dsn),
+    }
+    readers = [heaps[name]() if name in heaps else iceberg_reader(name, dsn, generated) for name in names]
+    entries = [Entry(reader, generated.answer) for reader in readers]
+    say_checking("the table without deletes")
+    for entry in entries:
+        require(entry)
+    tables = [reader for reader in readers if isinstance(reader, PostgresTable)]
+    for query in QUERIES:
+        if query.aggregates and len({table.result(query) for table in tables}) > 1:
+            raise SystemExit(f"error: {query.title} differs between {', '.join(table.name for table in tables)}")
+    return Section("lineitem", "Without deletes", QUERIES, entries, {})
+
+
+def with_deletes(names: Sequence[str], dsn: str, plain: Generated, deleted: Deleted) -> Section:
+    """The first contender that reads Iceberg with and without deletes, and its peers, which need not manage it."""
+    first, *peers = [name for name in names if name in ICEBERG_READERS]
+    if first == "iceberg_fdw":
+        create_foreign_table(dsn, deleted.generated.table, deleted.generated.directory)
+    # The checksum reads all columns; these read some, perhaps not those by which rows are deleted.
+    aggregates = [query for query in DELETE_QUERIES if query.aggregates]
+    left = [(query, result_without_deleted_rows(plain.metadata_file, query)) for query in aggregates]
+
+    def entry(name: str) -> Entry:
+        return Entry(iceberg_reader(name, dsn, deleted.generated), deleted.generated.answer, left)
+
+    ours = entry(first)
+    same = Entry(iceberg_reader(first, dsn, plain), plain.answer)
+    same.reader.name = "without deletes"
+    say_checking(deleted.kind.title)
+    require(ours)
+    require(same)
+    entries = [ours, same]
+    cannot: dict[str, str] = {}
+    for peer in map(entry, peers):
+        if (reason := refusal(peer)) is None:
+            entries.append(peer)
+        else:
+            cannot[peer.reader.name] = reason
+    return Section(deleted.kind.key, f"With {deleted.title}", DELETE_QUERIES, entries, cannot)
+
+
+def iceberg_reader(name: str, dsn: str, generated: Generated) -> Witness:
+    """The contender of this name, connected to this Iceberg table."""
+    make: dict[str, Callable[[], Witness]] = {
+        "iceberg_fdw": lambda: postgres.foreign_table(dsn, generated.table),
+        "duckdb": lambda: DuckDB(generated.metadata_file),
+        "chdb": lambda: ChDB(generated.directory),
+    }
+    return make[name]()
+
+
+def refusal(entry: Entry) -> str | None:
+    """Why this reader has no place in the comparison: what it says, or how its rows are wrong."""
+    try:
+        found = entry.reader.answer()
+        results = [(query, entry.reader.result(query), expected) for query, expected in entry.results]
+    except CannotRead as error:
+        return " ".join(str(error).split())
+    if found.rows != entry.answer.rows:
+        return f"finds {found.rows:,} rows, not {entry.answer.rows:,}"
+    if found != entry.answer:
+        return "finds as many rows as there are, but others"
+    for query, result, expected in results:
+        if result != expected:
+            return f"finds {result}, not {expected}, as {query.title}"
+    return None
+
+
+def require(entry: Entry) -> None:
+    """Ends the program unless this reader finds exactly the rows that there are."""
+    if (reason := refusal(entry)) is not None:
+        raise SystemExit(f"error: {entry.reader.name}: {reason}")
+
+
+def say_checking(what: str) -> None:
+    """Tells which table's answers are being compared."""
+    print(f"Checking that every contender reads the same rows: {what}", file=sys.stderr)
