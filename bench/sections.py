@@ -72,7 +72,7 @@ def without_deletes(names: Sequence[str], dsn: str, generated: Generated) -> Sec
 def with_deletes(names: Sequence[str], dsn: str, plain: Generated, deleted: Deleted) -> Section:
     """The first contender that reads Iceberg with and without deletes, and its peers, which need not manage it."""
     first, *peers = [name for name in names if name in ICEBERG_READERS]
-    if first == "iceberg_fdw":
+    if "iceberg_fdw" in names:
         create_foreign_table(dsn, deleted.generated.table, deleted.generated.directory)
     # The checksum reads all columns; these read some, perhaps not those by which rows are deleted.
     aggregates = [query for query in DELETE_QUERIES if query.aggregates]

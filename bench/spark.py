@@ -144,7 +144,7 @@ class Writer:
         )
         files = self.iceberg.io.OutputFileFactory.builderFor(table, 1, 1).format(parquet).suffix("deletes").build()
         row_delta = table.newRowDelta()
-        for partition in self._partitions(table):
+        for partition in self._partitions(source):
             month = self.iceberg.expressions.Expressions.month(PARTITION_COLUMN)
             in_partition = self.iceberg.expressions.Expressions.equal(month, partition.get(0, self._class("Integer")))
             rows = self.iceberg.data.IcebergGenerics.read(source).where(in_partition).select(EQUALITY_COLUMNS).build()
@@ -184,7 +184,7 @@ class Writer:
         writer.getClass().getMethod("write", types).invoke(writer, arguments)
 
     def _partitions(self, table: Any) -> list[Any]:
-        """The partitions that hold data files, each once."""
+        """The partitions of a table that have rows, each once."""
         partitions: dict[str, Any] = {}
         for task in table.newScan().planFiles().iterator():
             partition = task.file().partition()

@@ -5,6 +5,9 @@ from typing import Any, Protocol
 from bench.checksum import Answer
 from bench.queries import Query
 
+# After so many seconds a peer is stopped: waiting longer for it would tell nothing more.
+PATIENCE = 60
+
 
 class Contender(Protocol):
     """A reader of the table, connected and ready."""

@@ -11,7 +11,7 @@ from chdb.session import Session
 
 from bench import checksum
 from bench.checksum import Answer
-from bench.contenders import CannotRead
+from bench.contenders import PATIENCE, CannotRead
 from bench.queries import Query
 
 
@@ -57,6 +57,7 @@ def _session() -> Session:
     session = Session()
     # The other engine in this process does not compress what it hands over either.
     session.query("SET output_format_arrow_compression_method = 'none'")
+    session.query(f"SET max_execution_time = {PATIENCE}")
     return session
 
 

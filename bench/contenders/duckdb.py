@@ -2,13 +2,14 @@
 
 import sysconfig
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import duckdb
 
 from bench import checksum
 from bench.checksum import Answer
-from bench.contenders import CannotRead
+from bench.contenders import PATIENCE, CannotRead
 from bench.queries import Query
 
 # In an order in which each finds those that it needs.
@@ -56,7 +57,13 @@ class DuckDB:
         return tuple(row)
 
     def _execute(self, statement: str) -> duckdb.DuckDBPyConnection:
+        timer = Timer(PATIENCE, self.connection.interrupt)
+        timer.start()
         try:
             return self.connection.execute(statement)
+        except duckdb.InterruptException as error:
+            raise CannotRead(f"was stopped after {PATIENCE} seconds") from error
         except duckdb.Error as error:
             raise CannotRead(str(error)) from error
+        finally:
+            timer.cancel()

@@ -529,7 +529,7 @@ fn every_variant() -> Vec<(Variant<'static, 'static>, &'static str)> {
         ),
         (nanos.into(), "\"2024-02-29T13:14:15.123456789\""),
         (
-            uuid::Uuid::from_u128(0xf79c3e09_677c_4bbd_a479_3f34_9cb7_85e7).into(),
+            uuid::Uuid::from_u128(0xf79c_3e09_677c_4bbd_a479_3f34_9cb7_85e7).into(),
             "\"f79c3e09-677c-4bbd-a479-3f349cb785e7\"",
         ),
         ((&b"\x00\xff"[..]).into(), "\"00ff\""),

@@ -109,7 +109,8 @@ fn open(
     // SAFETY: looks up the rights of the current role.
     let role = unsafe { pg_sys::GetUserId() };
     // SAFETY: as above.
-    let allowed = unsafe { pg_sys::pg_class_aclcheck(table, role, pg_sys::ACL_SELECT.into()) };
+    let allowed =
+        unsafe { pg_sys::pg_class_aclcheck(table, role, pg_sys::ACL_SELECT as pg_sys::AclMode) };
     if allowed != pg_sys::AclResult::ACLCHECK_OK {
         Report::new(
             PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,

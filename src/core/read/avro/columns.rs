@@ -28,7 +28,7 @@ struct Column {
 enum Kind {
     Leaf {
         encoding: Encoding,
-        builder: LeafBuilder,
+        builder: Box<LeafBuilder>,
     },
     Struct(Struct),
     List {
@@ -122,7 +122,7 @@ impl Column {
         let inner = without_null(schema).ok_or_else(unplanned)?;
         let kind = match (selected, &inner.avro_type) {
             (SelectedShape::Leaf(target), _) => {
-                let builder = LeafBuilder::new(target);
+                let builder = Box::new(LeafBuilder::new(target));
                 Kind::Leaf {
                     encoding: Encoding::new(inner, builder.is_null()),
                     builder,

@@ -84,7 +84,7 @@ struct Column {
 enum Kind {
     Leaf {
         values: Values,
-        builder: LeafBuilder,
+        builder: Box<LeafBuilder>,
     },
     Struct(Vec<Column>),
     List {
@@ -274,7 +274,7 @@ impl Column {
             .map(BooleanReader::new);
         let kind = match selected {
             SelectedShape::Leaf(target) => {
-                let builder = LeafBuilder::new(target);
+                let builder = Box::new(LeafBuilder::new(target));
                 let values = match builder.is_null() {
                     true => Values::Unread,
                     false => Values::new(streams, number, target, spending)?,
