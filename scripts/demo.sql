@@ -43,3 +43,10 @@ ORDER BY e.ts DESC, e.event_id LIMIT 3;
 \echo '*** What a query reads: the snapshot, files, bytes and rows.'
 EXPLAIN (ANALYZE, VERBOSE)
 SELECT sum(amount) FROM shop.orders WHERE ordered_at >= '2025-11-01 00:00+00';
+
+\echo
+\echo '*** Time travel: any snapshot, time, branch or tag, as a condition; the same table may be read twice.'
+SELECT name, snapshot_id FROM iceberg.refs('shop.orders') ORDER BY name;
+SELECT count(*) AS orders_in_march FROM shop.orders WHERE iceberg.at_ref(tableoid, '2025-q1');
+SELECT count(*) AS since_then
+FROM (SELECT id FROM shop.orders EXCEPT SELECT id FROM shop.orders WHERE iceberg.at_ref(tableoid, '2025-q1')) AS newer;
