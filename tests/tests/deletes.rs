@@ -379,10 +379,10 @@ fn delete_files_that_are_not_what_they_should_be() {
     refused(garbage, &["XX001"], &["data/p.parquet"]);
 
     let directory = Directory::new();
-    let orc = numbers(&directory, 1, 4)
+    let said_to_be_orc = numbers(&directory, 1, 4)
         .position_deletes("data/p.orc", &[("data/0.parquet", 1)])
         .change_deletes(|entry| entry.format = "ORC".to_owned());
-    refused(orc, &["0A000"], &["data/p.orc", "ORC delete files"]);
+    refused(said_to_be_orc, &["XX001"], &["data/p.orc", "not an ORC file"]);
 }
 
 #[test]
