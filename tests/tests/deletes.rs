@@ -382,7 +382,11 @@ fn delete_files_that_are_not_what_they_should_be() {
     let said_to_be_orc = numbers(&directory, 1, 4)
         .position_deletes("data/p.orc", &[("data/0.parquet", 1)])
         .change_deletes(|entry| entry.format = "ORC".to_owned());
-    refused(said_to_be_orc, &["XX001"], &["data/p.orc", "not an ORC file"]);
+    refused(
+        said_to_be_orc,
+        &["XX001"],
+        &["data/p.orc", "not an ORC file"],
+    );
 }
 
 #[test]
