@@ -182,6 +182,21 @@ pub fn foreign_table(
     )
 }
 
+/// The rows of a query, each a line of its values; a failure of the query fails the test.
+pub fn lines(client: &mut Client, query: &str) -> Vec<String> {
+    text_rows(client, query)
+        .unwrap_or_else(|error| panic!("{query}: {error}"))
+        .into_iter()
+        .map(|row| {
+            let values: Vec<String> = row
+                .into_iter()
+                .map(|value| value.unwrap_or_else(|| "NULL".into()))
+                .collect();
+            values.join(" ")
+        })
+        .collect()
+}
+
 /// The rows of a query as text, NULL as None.
 pub fn text_rows(
     client: &mut Client,

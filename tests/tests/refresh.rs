@@ -1,24 +1,9 @@
 //! `iceberg.refresh` and `iceberg.create_time_travel_function`: foreign tables that follow their Iceberg table, and functions
 //! that read its states.
 
-use iceberg_fdw_tests::database::{Database, attach, foreign_table, text_rows};
+use iceberg_fdw_tests::database::{Database, attach, foreign_table, lines};
 use iceberg_fdw_tests::environment::fixtures;
 use iceberg_fdw_tests::failure::expect;
-use postgres::Client;
-
-fn lines(client: &mut Client, query: &str) -> Vec<String> {
-    text_rows(client, query)
-        .unwrap_or_else(|error| panic!("{query}: {error}"))
-        .into_iter()
-        .map(|row| {
-            let values: Vec<String> = row
-                .into_iter()
-                .map(|value| value.unwrap_or_else(|| "NULL".into()))
-                .collect();
-            values.join(" ")
-        })
-        .collect()
-}
 
 #[test]
 fn columns_are_added_kept_and_dropped() {

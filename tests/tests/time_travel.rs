@@ -1,7 +1,7 @@
 //! Time travel over a sample table: a load each quarter of 2025 with a tag, a column added in July, December written anew.
 //! Numbers of rows and times are those that PyIceberg wrote into its metadata.
 
-use iceberg_fdw_tests::database::{Database, attach, foreign_table, text_rows, text_value};
+use iceberg_fdw_tests::database::{Database, attach, foreign_table, lines, text_rows, text_value};
 use iceberg_fdw_tests::environment::fixtures;
 use iceberg_fdw_tests::failure::expect;
 use postgres::Client;
@@ -227,20 +227,6 @@ fn with_orders(database: &Database) -> Client {
         )
         .expect("a table can be made");
     client
-}
-
-fn lines(client: &mut Client, query: &str) -> Vec<String> {
-    text_rows(client, query)
-        .unwrap_or_else(|error| panic!("{query}: {error}"))
-        .into_iter()
-        .map(|row| {
-            let values: Vec<String> = row
-                .into_iter()
-                .map(|value| value.unwrap_or_else(|| "NULL".into()))
-                .collect();
-            values.join(" ")
-        })
-        .collect()
 }
 
 #[test]

@@ -182,6 +182,18 @@ pub(super) fn stored_at(
     })
 }
 
+/// A file has several fields with the id of one.
+pub(super) fn stored_twice(field: &NestedField, path: &[String]) -> Error {
+    Error::new(
+        ErrorKind::Corrupt,
+        format!(
+            "field id {} of column \"{}\" is there twice",
+            field.id,
+            path.join(".")
+        ),
+    )
+}
+
 /// Whether a field is a metadata column that the file of a task cannot have as a column of its own.
 pub(super) fn is_never_stored(field: &NestedField, task: &FileScanTask) -> bool {
     MetadataColumn::by_field_id(field.id).is_some_and(|column| !column.is_stored(task))
@@ -243,14 +255,7 @@ impl Pruner<'_> {
             let member = match stored.get(&field.id) {
                 _ if is_never_stored(field, self.task) => missing(field, self.task, path)?,
                 Some(stored) if stored.twice => {
-                    return Err(Error::new(
-                        ErrorKind::Corrupt,
-                        format!(
-                            "field id {} of column \"{}\" is there twice",
-                            field.id,
-                            path.join(".")
-                        ),
-                    ));
+                    return Err(stored_twice(field, path));
                 }
                 Some(stored) if stored.inner_ids.reach(field) => {
                     let leaf = stored.first_leaf;

@@ -10,7 +10,7 @@ use super::arrow_types::{arrow_field, map_entries, struct_fields};
 use super::assemble::{Assembly, Member};
 use super::field_ids::{FieldIds, IdSource};
 use super::leaf::Conversion;
-use super::projection::{Column, Path, is_never_stored, missing, stored_at};
+use super::projection::{Column, Path, is_never_stored, missing, stored_at, stored_twice};
 use super::values::{StoredLeaf, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
@@ -135,14 +135,7 @@ impl Selector<'_> {
             let member = match by_id.get(&field.id) {
                 _ if is_never_stored(field, self.task) => missing(field, self.task, path)?,
                 Some(found) if found.twice => {
-                    return Err(Error::new(
-                        ErrorKind::Corrupt,
-                        format!(
-                            "field id {} of column \"{}\" is there twice",
-                            field.id,
-                            path.join(".")
-                        ),
-                    ));
+                    return Err(stored_twice(field, path));
                 }
                 Some(found) if found.inner_ids.reach(field) => {
                     let (shape, assembly) =

@@ -257,6 +257,14 @@ impl ByReference for Texts<'_> {
     }
 }
 
+/// Writes a `bytea`.
+#[inline]
+fn append_bytes(bytes: &[u8], arena: &mut Arena) -> Result<()> {
+    check_size(bytes.len())?;
+    arena.push_varlena(bytes);
+    Ok(())
+}
+
 struct Binaries<'a>(&'a BinaryViewArray);
 
 impl ByReference for Binaries<'_> {
@@ -264,10 +272,7 @@ impl ByReference for Binaries<'_> {
 
     #[inline]
     fn append(&self, row: usize, arena: &mut Arena) -> Result<()> {
-        let bytes = self.0.value(row);
-        check_size(bytes.len())?;
-        arena.push_varlena(bytes);
-        Ok(())
+        append_bytes(self.0.value(row), arena)
     }
 
     fn size_hint(&self) -> usize {
@@ -282,10 +287,7 @@ impl ByReference for FixedBinaries<'_> {
 
     #[inline]
     fn append(&self, row: usize, arena: &mut Arena) -> Result<()> {
-        let bytes = self.0.value(row);
-        check_size(bytes.len())?;
-        arena.push_varlena(bytes);
-        Ok(())
+        append_bytes(self.0.value(row), arena)
     }
 
     fn size_hint(&self) -> usize {
