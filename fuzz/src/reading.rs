@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use iceberg_core::plan::{FileFormat, FileScanTask};
 use iceberg_core::read::{OutputColumn, ReadRequest, RecvOutcome, read};
-use iceberg_core::spec::Schema;
+use iceberg_core::spec::{PruningLevels, Schema};
 use iceberg_core::storage::{FileReader, RawPath};
 use iceberg_core::{Error, ErrorKind, Result};
 use tokio::runtime::Runtime;
@@ -105,6 +105,7 @@ pub fn count_rows(
             .collect(),
         tasks: vec![task],
         files: Arc::new(files),
+        levels: PruningLevels::ALL,
         threads: 1,
         memory: 64 << 20,
         metrics: Arc::default(),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::*;
 use crate::catalog::{TableOptions, open_table};
 use crate::spec::corpus_tests::corpus;
-use crate::spec::{PuffinFooter, parse_deletion_vector};
+use crate::spec::{PuffinFooter, ScanFilter, parse_deletion_vector};
 
 /// Where rows are deleted one by one, their number is known only for deletion vectors.
 fn assert_count(plan: &ScanPlan, expected: &Value, table: &str) {
@@ -44,26 +44,29 @@ async fn reference_written_tables_are_planned() {
             let metadata = table.metadata();
             match metadata.current_snapshot() {
                 None => assert_eq!(expected["count"], 0, "{name}"),
-                Some(snapshot) => match plan_files(table.files(), metadata, snapshot).await {
-                    Ok(plan) => {
-                        assert_count(&plan, &expected["count"], &name);
-                        // Files that were added where they were, outside of the table, are not
-                        // in the corpus.
-                        let own = |task: &&FileScanTask| task.path.0.contains("/iceberg-corpus/");
-                        for task in plan.tasks.iter().filter(own) {
-                            let size = table.files().size(&task.path).await.unwrap();
-                            assert_eq!(size, task.file_size, "{name}");
+                Some(snapshot) => {
+                    match plan_files(table.files(), metadata, snapshot, &ScanFilter::ALL).await {
+                        Ok(plan) => {
+                            assert_count(&plan, &expected["count"], &name);
+                            // Files that were added where they were, outside of the table, are not
+                            // in the corpus.
+                            let own =
+                                |task: &&FileScanTask| task.path.0.contains("/iceberg-corpus/");
+                            for task in plan.tasks.iter().filter(own) {
+                                let size = table.files().size(&task.path).await.unwrap();
+                                assert_eq!(size, task.file_size, "{name}");
+                            }
+                            planned += 1;
                         }
-                        planned += 1;
+                        Err(error) => panic!("{name}: {error}"),
                     }
-                    Err(error) => panic!("{name}: {error}"),
-                },
+                }
             }
             for expected in expected["snapshots"].as_array().unwrap() {
                 let snapshot = metadata
                     .snapshot_by_id(expected["id"].as_i64().unwrap())
                     .unwrap();
-                match plan_files(table.files(), metadata, snapshot).await {
+                match plan_files(table.files(), metadata, snapshot, &ScanFilter::ALL).await {
                     Ok(plan) if expected["error"].is_null() => {
                         assert_count(&plan, &expected["count"], &name);
                         snapshots += 1;
@@ -95,7 +98,7 @@ async fn deletion_vectors_are_where_their_puffin_footers_say() {
         .await
         .unwrap();
         let snapshot = table.metadata().current_snapshot().unwrap();
-        let plan = plan_files(table.files(), table.metadata(), snapshot).await;
+        let plan = plan_files(table.files(), table.metadata(), snapshot, &ScanFilter::ALL).await;
         for task in plan.unwrap().tasks {
             let Some(vector) = &task.deletes.vector else {
                 continue;

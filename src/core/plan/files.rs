@@ -14,15 +14,16 @@ use super::{FileScanTask, ScanPlan, TaskDeletes, TaskPartitionField};
 use crate::error::{Error, Result};
 use crate::spec::name_mapping::NAME_MAPPING_PROPERTY;
 use crate::spec::{
-    DataContent, DataFile, ManifestContent, ManifestEntry, ManifestFile, ManifestReader, Snapshot,
-    SnapshotManifests, TableMetadata, read_manifest_list,
+    DataContent, DataFile, ManifestContent, ManifestEntry, ManifestFile, ManifestReader, RowFilter,
+    ScanFilter, Snapshot, SnapshotManifests, TableMetadata, read_manifest_list,
 };
 use crate::storage::{RawPath, SharedFileReader};
 
 /// How many manifests are read at a time.
 const MANIFESTS_AT_ONCE: usize = 8;
 
-/// Plans a scan of a whole snapshot. Reads its manifest list and its manifests, never a data file.
+/// Plans a scan of the rows of a snapshot that `filter` wants. Reads its manifest list and its manifests, never a
+/// data file.
 ///
 /// # Errors
 /// `Corrupt` where a file breaks its format or lists a data file twice, `NotSupported` where the
@@ -31,7 +32,9 @@ pub async fn plan_files(
     files: &SharedFileReader,
     metadata: &TableMetadata,
     snapshot: &Snapshot,
+    filter: &ScanFilter,
 ) -> Result<ScanPlan> {
+    let residual = Arc::new(filter.rows.clone());
     refuse::encrypted_snapshot(metadata, snapshot)?;
     let manifests = list_manifests(files, snapshot).await?;
     let manifests_total = manifests.len();
@@ -51,7 +54,7 @@ pub async fn plan_files(
         .get(NAME_MAPPING_PROPERTY)
         .map(|mapping| Arc::<str>::from(mapping.as_str()));
     let mut planned = stream::iter(live)
-        .map(|manifest| plan_manifest(files, metadata, name_mapping.as_ref(), manifest))
+        .map(|manifest| plan_manifest(files, metadata, name_mapping.as_ref(), &residual, manifest))
         .buffered(MANIFESTS_AT_ONCE);
     let mut refusals = Refusals::default();
     let mut deletes = Vec::new();
@@ -107,6 +110,7 @@ async fn plan_manifest(
     files: &SharedFileReader,
     metadata: &TableMetadata,
     name_mapping: Option<&Arc<str>>,
+    residual: &Arc<RowFilter>,
     manifest: ManifestFile,
 ) -> Result<LiveFiles> {
     let content = files.read(&RawPath(manifest.manifest_path.clone())).await?;
@@ -129,7 +133,7 @@ async fn plan_manifest(
             DataContent::Data => {
                 live.column_sizes.add(&entry.data_file);
                 live.tasks
-                    .push(scan_task(entry, &partition_fields, name_mapping));
+                    .push(scan_task(entry, &partition_fields, name_mapping, residual));
             }
             _ => live.deletes.push(LiveDelete::of(entry)?),
         }
@@ -142,6 +146,7 @@ fn scan_task(
     entry: ManifestEntry,
     partition_fields: &Arc<[TaskPartitionField]>,
     name_mapping: Option<&Arc<str>>,
+    residual: &Arc<RowFilter>,
 ) -> FileScanTask {
     let DataFile {
         file_path,
@@ -167,6 +172,7 @@ fn scan_task(
         split_offsets: split_offsets.unwrap_or_default(),
         name_mapping: name_mapping.cloned(),
         deletes: TaskDeletes::default(),
+        residual: Arc::clone(residual),
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::error::ErrorKind;
 use crate::spec::test_files::{ManifestTestFile, read_testdata, write_manifest_list};
-use crate::spec::{FileFormat, ManifestContent, Partition, PrimitiveValue};
+use crate::spec::{FileFormat, ManifestContent, Partition, PrimitiveValue, ScanFilter};
 use crate::storage::FileReader;
 
 /// Files by path; keeps the order in which they are asked for, and how many at a time.
@@ -113,7 +113,10 @@ impl Table {
         let memory = Arc::new(self.files);
         let files: SharedFileReader = memory.clone();
         let snapshot = metadata.current_snapshot().unwrap();
-        (plan_files(&files, &metadata, snapshot).await, memory)
+        (
+            plan_files(&files, &metadata, snapshot, &ScanFilter::ALL).await,
+            memory,
+        )
     }
 
     async fn planned(self) -> ScanPlan {

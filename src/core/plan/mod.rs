@@ -20,7 +20,7 @@ pub use files::plan_files;
 pub use partition_fields::TaskPartitionField;
 
 pub use crate::spec::FileFormat;
-use crate::spec::Partition;
+use crate::spec::{Partition, RowFilter};
 use crate::storage::RawPath;
 
 /// One data file to read, or a part of it.
@@ -51,6 +51,9 @@ pub struct FileScanTask {
     pub name_mapping: Option<Arc<str>>,
     /// What must be taken away from its rows.
     pub deletes: TaskDeletes,
+    /// Which of its rows are wanted, without what its partition and statistics show to be true of
+    /// all of them.
+    pub residual: Arc<RowFilter>,
 }
 
 /// What a scan of a snapshot must read.
@@ -60,10 +63,14 @@ pub struct ScanPlan {
     pub tasks: Vec<FileScanTask>,
     /// How many manifests the snapshot has.
     pub manifests_total: usize,
-    /// How many of them were not read, because their counts say that nothing in them is live.
+    /// How many of them were not read, because nothing in them is live or wanted.
     pub manifests_skipped: usize,
-    /// How many live data files the snapshot has.
+    /// How many live data files the manifests that were read have, before any was passed over.
     pub data_files_total: usize,
+    /// How many of these were passed over because of their partitions.
+    pub data_files_skipped_by_partition: usize,
+    /// How many more were passed over because of what manifests say of their columns.
+    pub data_files_skipped_by_metrics: usize,
     /// How many delete files and deletion vectors apply to the tasks.
     pub delete_files_total: usize,
     /// Rows of the tasks, deleted ones included; `None` where a file's number of rows is unknown.
@@ -106,6 +113,7 @@ impl FileScanTask {
             split_offsets: Vec::new(),
             name_mapping: None,
             deletes: TaskDeletes::default(),
+            residual: Arc::default(),
         }
     }
 }

@@ -13,6 +13,12 @@ pub struct ReadMetrics {
     pub row_groups_total: AtomicU64,
     /// Row groups that were decoded, at least in part.
     pub row_groups_read: AtomicU64,
+    /// Row groups that were passed over because no row in them can be wanted.
+    pub row_groups_skipped: AtomicU64,
+    /// Pages of columns that were passed over in row groups that were read.
+    pub pages_skipped: AtomicU64,
+    /// Rows of the files that were opened which were passed over, or decoded and not wanted.
+    pub rows_skipped: AtomicU64,
     /// Rows handed on.
     pub rows_read: AtomicU64,
     /// Rows that were decoded and found deleted.

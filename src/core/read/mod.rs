@@ -41,7 +41,7 @@ pub use metrics::ReadMetrics;
 
 use crate::error::Result;
 use crate::plan::FileScanTask;
-use crate::spec::Schema;
+use crate::spec::{PruningLevels, Schema};
 use crate::storage::SharedFileReader;
 
 /// What to read, and with how much.
@@ -55,6 +55,8 @@ pub struct ReadRequest {
     pub tasks: Vec<FileScanTask>,
     /// Where they are read from.
     pub files: SharedFileReader,
+    /// What inside of files may be passed over because of the tasks' residuals.
+    pub levels: PruningLevels,
     /// How many decoders work at the same time, at least 1.
     pub threads: usize,
     /// About how many bytes fetched and decoded data may take. A row group that needs more alone

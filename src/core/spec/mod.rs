@@ -7,6 +7,7 @@ mod calendar;
 pub(crate) mod corpus_tests;
 pub mod data_file;
 pub mod deletion_vector;
+pub mod expression;
 pub mod file_stats;
 mod iso_text;
 mod json;
@@ -46,6 +47,9 @@ mod value_json;
 
 pub use data_file::{DataContent, DataFile, FileFormat};
 pub use deletion_vector::parse_deletion_vector;
+pub use expression::{
+    Check, Comparison, Predicate, PruningLevels, RowFilter, ScanFilter, Term, Test, compare_values,
+};
 pub use file_stats::{ColumnStats, FileStats};
 pub use manifest::{ManifestEntry, ManifestEntryStatus, ManifestHeader, ManifestReader};
 pub use manifest_list::{FieldSummary, ManifestContent, ManifestFile, read_manifest_list};

@@ -7,7 +7,8 @@ use iceberg_core::catalog::{self, Table};
 use iceberg_core::plan::{ScanPlan, plan_files};
 use iceberg_core::read::{MetadataColumn, OutputColumn};
 use iceberg_core::spec::{
-    FieldReference, FoundField, Schema, SelectedSnapshot, Snapshot, StructType, TableMetadata, Type,
+    FieldReference, FoundField, ScanFilter, Schema, SelectedSnapshot, Snapshot, StructType,
+    TableMetadata, Type,
 };
 use iceberg_core::storage::SharedFileReader;
 use pgrx::PgRelation;
@@ -125,7 +126,7 @@ impl ForeignRelation {
         let files = Arc::clone(self.files());
         let metadata = Arc::clone(self.table.metadata());
         Arc::new(wait(async move {
-            plan_files(&files, &metadata, &snapshot).await
+            plan_files(&files, &metadata, &snapshot, &ScanFilter::ALL).await
         }))
     }
 

@@ -260,6 +260,7 @@ impl ScanState {
                 .collect(),
             tasks: opened.plan.tasks.clone(),
             files: Arc::clone(opened.relation.files()),
+            levels: settings::pruning_levels(),
             threads: settings::scan_threads(),
             memory: settings::scan_memory(),
             metrics: Arc::clone(&self.metrics),

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_void};
 
-use iceberg_core::spec::SnapshotSelector;
+use iceberg_core::spec::{PruningLevels, SnapshotSelector};
 use pgrx::pg_sys;
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting};
 
@@ -12,6 +12,13 @@ use crate::options::known::kind;
 
 static SCAN_THREADS: GucSetting<i32> = GucSetting::<i32>::new(0);
 static SCAN_MEMORY: GucSetting<i32> = GucSetting::<i32>::new(256 * 1024);
+
+static ENABLE_PARTITION_PRUNING: GucSetting<bool> = GucSetting::<bool>::new(true);
+static ENABLE_METRICS_PRUNING: GucSetting<bool> = GucSetting::<bool>::new(true);
+static ENABLE_ROW_GROUP_PRUNING: GucSetting<bool> = GucSetting::<bool>::new(true);
+static ENABLE_PAGE_PRUNING: GucSetting<bool> = GucSetting::<bool>::new(true);
+static ENABLE_BLOOM_FILTERS: GucSetting<bool> = GucSetting::<bool>::new(true);
+static ENABLE_PUSHDOWN: GucSetting<bool> = GucSetting::<bool>::new(true);
 
 static SNAPSHOT_ID: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(Some(c""));
 static TIMESTAMP_MS: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(Some(c""));
@@ -39,6 +46,47 @@ pub fn define() {
         GucContext::Userset,
         GucFlags::UNIT_KB,
     );
+    for (name, short_description, setting) in [
+        (
+            c"iceberg_fdw.enable_partition_pruning",
+            c"Passes over manifests and data files whose partitions cannot hold wanted rows.",
+            &ENABLE_PARTITION_PRUNING,
+        ),
+        (
+            c"iceberg_fdw.enable_metrics_pruning",
+            c"Passes over data files whose column bounds and counts in manifests exclude wanted rows.",
+            &ENABLE_METRICS_PRUNING,
+        ),
+        (
+            c"iceberg_fdw.enable_row_group_pruning",
+            c"Passes over Parquet row groups and ORC stripes whose statistics exclude wanted rows.",
+            &ENABLE_ROW_GROUP_PRUNING,
+        ),
+        (
+            c"iceberg_fdw.enable_page_pruning",
+            c"Passes over Parquet pages whose bounds in the page index exclude wanted rows.",
+            &ENABLE_PAGE_PRUNING,
+        ),
+        (
+            c"iceberg_fdw.enable_bloom_filters",
+            c"Passes over Parquet row groups whose bloom filters or dictionaries lack the wanted values.",
+            &ENABLE_BLOOM_FILTERS,
+        ),
+        (
+            c"iceberg_fdw.enable_pushdown",
+            c"Lets the reader leave out rows by quals that it can check as Postgres would.",
+            &ENABLE_PUSHDOWN,
+        ),
+    ] {
+        GucRegistry::define_bool_guc(
+            name,
+            short_description,
+            c"",
+            setting,
+            GucContext::Userset,
+            GucFlags::default(),
+        );
+    }
     define_selector(
         c"iceberg_fdw.snapshot_id",
         c"The snapshot that every Iceberg table is read at, by its id.",
@@ -134,6 +182,22 @@ fn reserve_prefix() {
     unsafe {
         pgrx::pg_sys::EmitWarningsOnPlaceholders(c"iceberg_fdw".as_ptr())
     };
+}
+
+/// What the session lets scans pass over.
+pub fn pruning_levels() -> PruningLevels {
+    PruningLevels {
+        partitions: ENABLE_PARTITION_PRUNING.get(),
+        metrics: ENABLE_METRICS_PRUNING.get(),
+        row_groups: ENABLE_ROW_GROUP_PRUNING.get(),
+        pages: ENABLE_PAGE_PRUNING.get(),
+        bloom_filters: ENABLE_BLOOM_FILTERS.get(),
+    }
+}
+
+/// Whether the reader may check quals in Postgres' place.
+pub fn enable_pushdown() -> bool {
+    ENABLE_PUSHDOWN.get()
 }
 
 /// Threads that decode one scan; at least 1.

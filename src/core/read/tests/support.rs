@@ -21,7 +21,9 @@ use parquet::schema::parser::parse_message_type;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{FileFormat, FileScanTask};
 use crate::read::{BatchReceiver, OutputColumn, ReadMetrics, ReadRequest, RecvOutcome, read};
-use crate::spec::{ListType, MapType, NestedField, PrimitiveType, Schema, StructType, Type};
+use crate::spec::{
+    ListType, MapType, NestedField, PrimitiveType, PruningLevels, Schema, StructType, Type,
+};
 use crate::storage::{FileReader, RawPath};
 
 /// Files in memory; a delay stands for a slow store.
@@ -251,6 +253,7 @@ pub fn request(files: MemoryFiles, fields: Vec<NestedField>) -> ReadRequest {
         columns,
         tasks: files.tasks(),
         files: Arc::new(files),
+        levels: PruningLevels::ALL,
         threads: 1,
         memory: 64 << 20,
         metrics: Arc::default(),
