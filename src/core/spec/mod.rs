@@ -45,10 +45,12 @@ pub mod types;
 pub mod value;
 mod value_json;
 
+pub use calendar::CalendarDate;
 pub use data_file::{DataContent, DataFile, FileFormat};
 pub use deletion_vector::parse_deletion_vector;
 pub use expression::{
-    Check, Comparison, Predicate, PruningLevels, RowFilter, ScanFilter, Term, Test, compare_values,
+    Bounds, Check, Comparison, Cut, Predicate, PruningLevels, RowFilter, ScanFilter, Span, Term,
+    Test, compare_values, ordinals, value_of_ordinal,
 };
 pub use file_stats::{ColumnStats, FileStats};
 pub use manifest::{ManifestEntry, ManifestEntryStatus, ManifestHeader, ManifestReader};

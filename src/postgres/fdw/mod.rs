@@ -8,6 +8,7 @@ pub mod import;
 pub mod plan;
 pub mod relation;
 pub mod scan;
+pub mod scan_node;
 pub mod selection;
 pub mod selector_qual;
 pub mod width;

@@ -1,16 +1,21 @@
 //! Planning: which columns a query needs, which state of the table, how many rows there are, and the one path to them.
 //! Reads metadata only, never a data file.
 
-use pgrx::pg_sys::{self, Cost, Index, List, Oid, PlannerInfo, RelOptInfo};
+use iceberg_core::spec::ScanFilter;
+use pgrx::pg_sys::{self, Cost, List, Node, Oid, PlannerInfo, RelOptInfo};
 use pgrx::{PgMemoryContexts, pg_guard};
 
 use super::relation::{ForeignRelation, effective_role};
+use super::scan_node::ScanNode;
 use super::selector_qual;
+use crate::list::pointers;
+use crate::quals::{self, Class};
+use crate::session::settings;
 
 /// What planning keeps between its callbacks, in the relation's `fdw_private`.
 struct PlanState {
-    /// The columns that the query needs, ascending.
-    attribute_numbers: Vec<i16>,
+    /// The table, with the columns that the query needs.
+    opened: ForeignRelation,
     /// Bytes of all data files.
     total_bytes: f64,
     /// Rows of all data files.
@@ -34,7 +39,9 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
 ) {
     // SAFETY: the planner hands over valid nodes.
     unsafe {
-        let attribute_numbers = needed_attributes(relation, relation_oid);
+        let quals = actual_quals((*relation).baserestrictinfo);
+        let output: *mut Node = (*(*relation).reltarget).exprs.cast();
+        let attribute_numbers = used_attributes(relation, relation_oid, &[output, quals.cast()]);
         let role = effective_role(planned_role(root, relation));
         let selector = selector_qual::selector_of(root, relation);
         if let Some(selector) = &selector {
@@ -42,15 +49,19 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
         }
         let selection = selector.and_then(|selector| selector_qual::estimate(root, &selector));
         let opened = ForeignRelation::open(relation_oid, role, &attribute_numbers, selection);
-        let plan = opened.plan_files();
+        let rows = quals::estimate(
+            root,
+            (*relation).relid,
+            &opened,
+            (*relation).baserestrictinfo,
+        );
+        let plan = opened.plan_files(&ScanFilter {
+            rows,
+            levels: settings::pruning_levels(),
+        });
         let total_rows = plan
             .remaining_records()
             .map_or(UNKNOWN_ROWS, |records| records as f64);
-        let state = PlanState {
-            attribute_numbers,
-            total_bytes: plan.total_bytes as f64,
-            total_rows,
-        };
         (*relation).tuples = total_rows;
         (*relation).rows = pg_sys::clamp_row_est(
             total_rows
@@ -63,6 +74,11 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
                 ),
         );
         (*(*relation).reltarget).width = opened.row_width(&plan);
+        let state = PlanState {
+            opened,
+            total_bytes: plan.total_bytes as f64,
+            total_rows,
+        };
         (*relation).fdw_private = PgMemoryContexts::CurrentMemoryContext
             .leak_and_drop_on_delete(state)
             .cast();
@@ -104,16 +120,36 @@ pub unsafe extern "C-unwind" fn get_foreign_paths(
     }
 }
 
-/// `GetForeignPlan`: a scan node that carries the numbers of the columns it must produce, and what
-/// selects the state. Every other qual is checked by Postgres.
+/// Whether a qual or join clause of a relation would be pushed: then a path that is parameterised by the other
+/// relations of a join clause reads less for each of their rows. [`get_foreign_plan`] treats all clauses alike,
+/// whichever path they come with.
+///
+/// # Safety
+/// `root` and `relation` are the planner's, of a relation that [`get_foreign_rel_size`] was called for; `clause` is a
+/// valid boolean expression.
+pub unsafe fn is_pushable(
+    root: *mut PlannerInfo,
+    relation: *mut RelOptInfo,
+    clause: *mut pg_sys::Expr,
+) -> bool {
+    // SAFETY: by the contract.
+    unsafe {
+        let state = &*(*relation).fdw_private.cast::<PlanState>();
+        quals::class_of(root, (*relation).relid, &state.opened, clause.cast()) > Class::Local
+    }
+}
+
+/// `GetForeignPlan`: a scan node that carries the numbers of the columns it must produce, what selects the state, and
+/// the quals that are pushed; see [`ScanNode`]. What the reader checks exactly is
+/// left out of the quals that Postgres checks.
 ///
 /// # Safety
 /// Called by the planner only, after [`get_foreign_paths`].
 #[pg_guard]
 pub unsafe extern "C-unwind" fn get_foreign_plan(
-    _root: *mut PlannerInfo,
+    root: *mut PlannerInfo,
     relation: *mut RelOptInfo,
-    _relation_oid: Oid,
+    relation_oid: Oid,
     _best_path: *mut pg_sys::ForeignPath,
     target_list: *mut List,
     scan_clauses: *mut List,
@@ -122,31 +158,44 @@ pub unsafe extern "C-unwind" fn get_foreign_plan(
     // SAFETY: the planner hands over valid nodes; `fdw_private` was set by get_foreign_rel_size.
     unsafe {
         let state = &*(*relation).fdw_private.cast::<PlanState>();
-        let columns = state
-            .attribute_numbers
-            .iter()
-            .fold(std::ptr::null_mut(), |list, number| {
-                pg_sys::lappend_int(list, i32::from(*number))
-            });
-        let (selector, local_clauses) = selector_qual::take_out(scan_clauses, (*relation).relid);
-        let mut private = pg_sys::lappend(std::ptr::null_mut(), columns.cast());
-        let mut expressions = std::ptr::null_mut();
-        if let Some(selector) = selector {
-            let kind = pg_sys::lappend_int(std::ptr::null_mut(), selector.kind.number());
-            private = pg_sys::lappend(private, kind.cast());
-            expressions = pg_sys::lappend(std::ptr::null_mut(), selector.value.cast());
-        }
+        let (selector, clauses) = selector_qual::take_out(scan_clauses, (*relation).relid);
+        let classified = quals::classify(root, (*relation).relid, &state.opened, clauses);
+        let exact = actual_quals(classified.exact);
+        let inexact = actual_quals(classified.inexact);
+        // In the planner's order, which is by cost and security.
+        let checked = pg_sys::list_difference_ptr(clauses, classified.exact);
+        let checked = actual_quals(checked);
+        let output: *mut Node = (*(*relation).reltarget).exprs.cast();
+        let output = used_attributes(relation, relation_oid, &[output, checked.cast()]);
+        let mut filtered = used_attributes(relation, relation_oid, &[exact.cast()]);
+        filtered.retain(|number| !output.contains(number));
+        let node = ScanNode {
+            output,
+            filtered,
+            selector: selector.map(|selector| (selector.kind, selector.value)),
+            exact: pointers(exact).collect(),
+            inexact: pointers(inexact).collect(),
+        };
         pg_sys::make_foreignscan(
             target_list,
-            pg_sys::extract_actual_clauses(local_clauses, false),
+            checked,
             (*relation).relid,
-            expressions,
-            private,
+            node.expressions(),
+            node.private(),
             std::ptr::null_mut(),
-            std::ptr::null_mut(),
+            exact,
             outer_plan,
         )
     }
+}
+
+/// The expressions of quals that are not checked once before the scan.
+///
+/// # Safety
+/// A list of `RestrictInfo`.
+unsafe fn actual_quals(quals: *mut List) -> *mut List {
+    // SAFETY: by the contract.
+    unsafe { pg_sys::extract_actual_clauses(quals, false) }
 }
 
 /// The role that a foreign table is read for while it is planned; invalid for the current one.
@@ -170,19 +219,20 @@ unsafe fn planned_role(root: *mut PlannerInfo, relation: *mut RelOptInfo) -> Oid
     }
 }
 
-/// The columns that the query's output and quals name, ascending; all for a whole-row reference.
+/// The columns that some expressions name, ascending; all for a whole-row reference.
 ///
 /// # Safety
-/// `relation` is the planner's, of the table `relation_oid`.
-unsafe fn needed_attributes(relation: *mut RelOptInfo, relation_oid: Oid) -> Vec<i16> {
+/// `relation` is the planner's, of the table `relation_oid`; the expressions are valid, or lists of valid ones.
+unsafe fn used_attributes(
+    relation: *mut RelOptInfo,
+    relation_oid: Oid,
+    expressions: &[*mut Node],
+) -> Vec<i16> {
     let mut used: *mut pg_sys::Bitmapset = std::ptr::null_mut();
     // SAFETY: by the contract; the relation is locked by the planner.
     unsafe {
-        let relid: Index = (*relation).relid;
-        pg_sys::pull_varattnos((*(*relation).reltarget).exprs.cast(), relid, &mut used);
-        let clauses = pgrx::PgList::<pg_sys::RestrictInfo>::from_pg((*relation).baserestrictinfo);
-        for clause in clauses.iter_ptr() {
-            pg_sys::pull_varattnos((*clause).clause.cast(), relid, &mut used);
+        for expression in expressions {
+            pg_sys::pull_varattnos(*expression, (*relation).relid, &mut used);
         }
         let is_used = |number: i32| {
             pg_sys::bms_is_member(number - pg_sys::FirstLowInvalidHeapAttributeNumber, used)
