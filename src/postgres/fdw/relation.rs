@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use iceberg_core::catalog::{self, Table};
+use iceberg_core::catalog::Table;
 use iceberg_core::plan::{ScanPlan, plan_files};
 use iceberg_core::read::{MetadataColumn, OutputColumn};
 use iceberg_core::spec::{
@@ -20,6 +20,7 @@ use super::width;
 use crate::error::{OrRaise, Report};
 use crate::options::table::{ColumnOptions, TableOptions};
 use crate::privileges::check_local_read;
+use crate::session::tables::{self, Scope};
 use crate::session::wait;
 use crate::types::batch::ColumnPlan;
 use crate::types::conversion::{Conversion, PostgresType};
@@ -53,12 +54,13 @@ impl ForeignRelation {
         role: Oid,
         attribute_numbers: &[i16],
         selection: Option<Selection>,
+        scope: Scope,
     ) -> Self {
         let options = TableOptions::of_relation(relation);
         let selection = selection.unwrap_or_else(|| Selection::of_table(&options));
         check_local_read(role);
         let location = options.location.clone();
-        let table = wait(catalog::open_table(options.into_core()));
+        let table = tables::open(options.into_core(), scope);
         let metadata = table.metadata();
         let selected = metadata.select_snapshot(&selection.selector).or_raise();
         let columns = match_columns(

@@ -14,7 +14,7 @@ use super::selection::Selection;
 use super::selector_qual::{Chooser, Kind};
 use crate::error::OrRaise;
 use crate::list;
-use crate::session::{runtime, settings, wait::INTERRUPT_PERIOD};
+use crate::session::{runtime, settings, tables::Scope, wait::INTERRUPT_PERIOD};
 use crate::types::batch::{ColumnPlan, DatumBatch};
 use crate::types::finish::Finish;
 
@@ -37,6 +37,8 @@ struct Target {
     relation: pg_sys::Oid,
     role: pg_sys::Oid,
     attribute_numbers: Vec<i16>,
+    /// The query that the scan is part of.
+    query: *mut pg_sys::EState,
     /// How many columns a row has.
     width: usize,
     /// Where what lives as long as the query is allocated.
@@ -96,6 +98,7 @@ pub unsafe extern "C-unwind" fn begin_foreign_scan(node: *mut ForeignScanState, 
                 relation: (*(*node).ss.ss_currentRelation).rd_id,
                 role: effective_role(executed_role(scan, estate)),
                 attribute_numbers,
+                query: estate,
                 width: (*descriptor).natts as usize,
                 context,
             },
@@ -319,8 +322,13 @@ impl ScanState {
 impl Target {
     /// Opens the table in the state that a query selects, or else settings and options.
     fn open(&self, selection: Option<Selection>) -> OpenedScan {
-        let relation =
-            ForeignRelation::open(self.relation, self.role, &self.attribute_numbers, selection);
+        let relation = ForeignRelation::open(
+            self.relation,
+            self.role,
+            &self.attribute_numbers,
+            selection,
+            Scope::Query(self.query),
+        );
         let plan = relation.plan_files();
         let columns: Vec<OutputColumn> = relation
             .columns()

@@ -14,6 +14,7 @@ use crate::error::{OrRaise, Report};
 use crate::fdw::import::import_foreign_schema;
 use crate::fdw::relation::ForeignRelation;
 use crate::fdw::selection::{Selection, option_name, timestamp_ms};
+use crate::session::tables::Scope;
 use crate::session::wait;
 
 /// How many rows are read before the first of them is given away.
@@ -171,7 +172,7 @@ fn open(
         // What there is must be shown even where an option names what there is not.
         false => Some(Selection::current()),
     };
-    ForeignRelation::open(table, role, &[], selection)
+    ForeignRelation::open(table, role, &[], selection, Scope::Now)
 }
 
 /// Raises an error unless this is a foreign table of this wrapper.
