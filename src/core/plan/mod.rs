@@ -7,8 +7,12 @@ mod corpus_tests;
 mod delete_file;
 mod delete_index;
 mod equality_columns;
+mod facts;
 mod files;
+mod metrics_facts;
+mod partition_facts;
 mod partition_fields;
+mod pruning;
 mod refuse;
 
 use std::sync::Arc;
