@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::column_bounds::ColumnBounds;
 use super::column_sizes::ColumnSizes;
 use super::delete_index::{DeleteIndex, LiveDelete};
 use super::partition_fields::{partition_fields, partition_spec};
@@ -64,6 +65,7 @@ pub async fn plan_files(
         deletes.extend(live.deletes);
         refusals.merge(live.refusals);
         plan.column_sizes.merge(live.column_sizes);
+        plan.column_bounds.merge(live.column_bounds);
         plan.data_files_total += live.total;
         plan.data_files_skipped_by_partition += live.skipped_by_partition;
         plan.data_files_skipped_by_metrics += live.skipped_by_metrics;
@@ -107,6 +109,7 @@ struct LiveFiles {
     deletes: Vec<LiveDelete>,
     refusals: Refusals,
     column_sizes: ColumnSizes,
+    column_bounds: ColumnBounds,
     /// How many data files there are.
     total: usize,
     skipped_by_partition: usize,
@@ -147,9 +150,10 @@ async fn plan_manifest(
         match pruning.judge(&entry.data_file) {
             Judgement::SkippedByPartition => live.skipped_by_partition += 1,
             Judgement::SkippedByMetrics => live.skipped_by_metrics += 1,
-            Judgement::Read(residual) => {
+            Judgement::Read { residual, facts } => {
                 if !live.refusals.note_live_file(&entry.data_file)? {
                     live.column_sizes.add(&entry.data_file);
+                    pruning.add_bounds(&entry.data_file, &facts, &mut live.column_bounds);
                     live.tasks
                         .push(scan_task(entry, &partition_fields, name_mapping, residual));
                 }

@@ -4,11 +4,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::column_bounds::ColumnBounds;
 use super::facts::Facts;
 use super::metrics_facts::Column;
 use super::partition_facts::TermPartitions;
 use crate::spec::{
-    DataFile, ManifestFile, PartitionSpec, RowFilter, ScanFilter, TableMetadata, Test, Verdict,
+    DataFile, ManifestFile, PartitionSpec, RowFilter, ScanFilter, TableMetadata, Test, Transform,
+    Verdict,
 };
 
 /// A filter, ready to judge manifests and files.
@@ -20,6 +22,8 @@ pub(super) struct Pruning<'a> {
     tests: Vec<&'a Test>,
     /// The columns that the tests are about.
     columns: Vec<Column<'a>>,
+    /// The number of the first test of each field as it is.
+    first_tests: HashMap<i32, usize>,
     /// What is left of the filter, by what its tests are; shared among files.
     residuals: Mutex<HashMap<Vec<Verdict>, Arc<RowFilter>>>,
 }
@@ -33,10 +37,14 @@ pub(super) struct SpecPruning<'a> {
 }
 
 /// What becomes of a data file.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) enum Judgement {
     /// It is read, for the rows that this wants.
-    Read(Arc<RowFilter>),
+    Read {
+        residual: Arc<RowFilter>,
+        /// What is known of each test's term.
+        facts: Vec<Facts>,
+    },
     /// No row in its partition is wanted.
     SkippedByPartition,
     /// No row with such columns is wanted.
@@ -47,7 +55,14 @@ impl<'a> Pruning<'a> {
     pub fn new(metadata: &'a TableMetadata, filter: &'a ScanFilter) -> Self {
         let mut tests = filter.rows.exact.tests();
         tests.extend(filter.rows.inexact.tests());
+        let mut first_tests = HashMap::new();
+        for (number, test) in tests.iter().enumerate() {
+            if test.term.transform == Transform::Identity {
+                first_tests.entry(test.term.field_id).or_insert(number);
+            }
+        }
         Self {
+            first_tests,
             metadata,
             filter,
             columns: tests
@@ -157,7 +172,30 @@ impl SpecPruning<'_> {
                 return Judgement::SkippedByMetrics;
             }
         }
-        Judgement::Read(pruning.residual(verdicts))
+        Judgement::Read {
+            residual: pruning.residual(verdicts),
+            facts,
+        }
+    }
+
+    /// Counts in a file that is read.
+    pub fn add_bounds(&self, file: &DataFile, facts: &[Facts], bounds: &mut ColumnBounds) {
+        let tests = self.pruning.tests.iter().zip(facts);
+        for (number, (test, facts)) in tests.enumerate() {
+            let is_first = self
+                .pruning
+                .first_tests
+                .get(&test.term.field_id)
+                .is_some_and(|first| *first == number);
+            if is_first {
+                let nulls = file
+                    .stats
+                    .column(test.term.field_id)
+                    .and_then(|stats| stats.null_value_count);
+                let values = facts.field_values(&test.term);
+                bounds.add(test.term.field_id, &values, file.record_count, nulls);
+            }
+        }
     }
 }
 
