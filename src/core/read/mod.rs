@@ -23,6 +23,7 @@ mod parquet_file;
 mod projection;
 mod size;
 mod stored;
+mod task_queue;
 mod values;
 mod variant;
 mod worker;
@@ -38,6 +39,7 @@ pub use arrow_types::arrow_type;
 pub use channel::{BatchReceiver, RecvOutcome};
 pub use metadata_columns::{MetadataColumn, OutputColumn};
 pub use metrics::ReadMetrics;
+pub use task_queue::TaskQueue;
 
 use crate::error::Result;
 use crate::plan::FileScanTask;
@@ -53,6 +55,8 @@ pub struct ReadRequest {
     pub columns: Vec<OutputColumn>,
     /// The files.
     pub tasks: Vec<FileScanTask>,
+    /// Which of the tasks are this read's, if others read the rest; `None`: all.
+    pub queue: Option<Arc<dyn TaskQueue>>,
     /// Where they are read from.
     pub files: SharedFileReader,
     /// What inside of files may be passed over because of the tasks' residuals.

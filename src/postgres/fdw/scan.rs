@@ -259,6 +259,7 @@ impl ScanState {
                 .map(|column| column.source)
                 .collect(),
             tasks: opened.plan.tasks.clone(),
+            queue: None,
             files: Arc::clone(opened.relation.files()),
             levels: settings::pruning_levels(),
             threads: settings::scan_threads(),
