@@ -33,6 +33,36 @@ pub struct ForeignRelation {
     columns: Vec<MatchedColumn>,
 }
 
+/// Where a table's metadata comes from.
+#[derive(Debug, Clone, Default)]
+pub enum MetadataFrom {
+    /// The file that is current.
+    #[default]
+    Current,
+    /// This file, which was current when a query began.
+    File(String),
+    /// A table that is open already.
+    Table(Table),
+}
+
+impl MetadataFrom {
+    /// The table, opened if need be.
+    fn open(&self, options: TableOptions, role: Oid) -> Table {
+        check_local_read(role);
+        let options = match self {
+            Self::Table(table) => return table.clone(),
+            Self::Current => options.into_core(),
+            Self::File(file) => options.into_core().at_metadata_file(file.clone()),
+        };
+        wait(catalog::open_table(options))
+    }
+
+    /// The table of this foreign table, for `role`; raises an error if it cannot be opened.
+    pub fn open_relation(&self, relation: Oid, role: Oid) -> Table {
+        self.open(TableOptions::of_relation(relation), role)
+    }
+}
+
 /// A column of the foreign table and what it stands for.
 pub struct MatchedColumn {
     /// Its number in the foreign table, from 1.
@@ -54,11 +84,27 @@ impl ForeignRelation {
         attribute_numbers: &[i16],
         selection: Option<Selection>,
     ) -> Self {
+        Self::open_as_of(
+            relation,
+            role,
+            attribute_numbers,
+            selection,
+            &MetadataFrom::Current,
+        )
+    }
+
+    /// As [`ForeignRelation::open`], with the metadata that is given.
+    pub fn open_as_of(
+        relation: Oid,
+        role: Oid,
+        attribute_numbers: &[i16],
+        selection: Option<Selection>,
+        metadata: &MetadataFrom,
+    ) -> Self {
         let options = TableOptions::of_relation(relation);
         let selection = selection.unwrap_or_else(|| Selection::of_table(&options));
-        check_local_read(role);
         let location = options.location.clone();
-        let table = wait(catalog::open_table(options.into_core()));
+        let table = metadata.open(options, role);
         let metadata = table.metadata();
         let selected = metadata.select_snapshot(&selection.selector).or_raise();
         let columns = match_columns(
