@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 pub use column_sizes::ColumnSizes;
 pub use delete_file::{DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes};
+pub(crate) use delete_index::{delete_file, deletion_vector};
 pub(crate) use files::list_manifests;
 pub use files::plan_files;
 pub use partition_fields::TaskPartitionField;

@@ -37,6 +37,7 @@ use arrow::array::RecordBatch;
 
 pub use arrow_types::arrow_type;
 pub use channel::{BatchReceiver, RecvOutcome};
+pub use deletes::{PositionDeleteRows, read_deletion_vector};
 pub use metadata_columns::{MetadataColumn, OutputColumn};
 pub use metrics::ReadMetrics;
 pub use task_queue::TaskQueue;

@@ -14,7 +14,7 @@ use pgrx::pg_sys::{
 };
 use pgrx::prelude::*;
 
-use super::relation::{ForeignRelation, MetadataFrom};
+use super::relation::ForeignRelation;
 use super::scan::ScanState;
 use super::shared_scan::{self, Agreement, Shared};
 use crate::error::{OrRaise, Report};
@@ -214,7 +214,7 @@ pub unsafe extern "C-unwind" fn estimate_dsm_foreign_scan(
 ) -> Size {
     // SAFETY: the executor hands over the node that begin_foreign_scan prepared.
     unsafe {
-        let state = &mut *(*node).fdw_state.cast::<ScanState>();
+        let state = &*(*node).fdw_state.cast::<ScanState>();
         shared_scan::size(&state.metadata_file())
     }
 }
@@ -311,7 +311,7 @@ pub unsafe extern "C-unwind" fn initialize_worker_foreign_scan(
             return;
         };
         let (shared, metadata_file) = Shared::attach(memory);
-        state.metadata = MetadataFrom::File(metadata_file);
+        state.follow(metadata_file);
         state.parallel = Some(Participation::new(shared, state.mode, true));
     }
 }

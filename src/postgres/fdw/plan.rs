@@ -10,6 +10,7 @@ use pgrx::{PgMemoryContexts, pg_guard};
 use super::paths;
 use super::relation::{ForeignRelation, effective_role};
 use super::selector_qual;
+use crate::session::tables::Scope;
 
 /// What planning keeps between its callbacks, in the relation's `fdw_private`.
 pub struct PlanState {
@@ -45,7 +46,13 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
             selector_qual::wait_for_others(root, relation, selector);
         }
         let selection = selector.and_then(|selector| selector_qual::estimate(root, &selector));
-        let opened = ForeignRelation::open(relation_oid, role, &attribute_numbers, selection);
+        let opened = ForeignRelation::open(
+            relation_oid,
+            role,
+            &attribute_numbers,
+            selection,
+            Scope::Now,
+        );
         let plan = opened.plan_files();
         let total_rows = plan
             .remaining_records()

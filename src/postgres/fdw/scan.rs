@@ -10,12 +10,12 @@ use pgrx::pg_sys::{self, Datum, ForeignScanState};
 use pgrx::{PgMemoryContexts, pg_guard};
 
 use super::parallel::{self, Mode, Participation};
-use super::relation::{ForeignRelation, MetadataFrom, effective_role};
+use super::relation::{ForeignRelation, effective_role, table_of};
 use super::selection::Selection;
 use super::selector_qual::{Chooser, Kind};
 use crate::error::OrRaise;
 use crate::list;
-use crate::session::{runtime, settings, wait::INTERRUPT_PERIOD};
+use crate::session::{runtime, settings, tables::Scope, wait::INTERRUPT_PERIOD};
 use crate::types::batch::{ColumnPlan, DatumBatch};
 use crate::types::finish::Finish;
 
@@ -31,8 +31,6 @@ pub struct ScanState {
     pub mode: Mode,
     /// Its part in a parallel query, once that has begun.
     pub parallel: Option<Participation>,
-    /// Where the table's metadata comes from; all rescans read from the same.
-    pub metadata: MetadataFrom,
     target: Target,
     receiver: Option<BatchReceiver<DatumBatch>>,
     batch: Option<DatumBatch>,
@@ -44,6 +42,8 @@ struct Target {
     relation: pg_sys::Oid,
     role: pg_sys::Oid,
     attribute_numbers: Vec<i16>,
+    /// The query that the scan is part of.
+    query: *mut pg_sys::EState,
     /// How many columns a row has.
     width: usize,
     /// Where what lives as long as the query is allocated.
@@ -102,11 +102,11 @@ pub unsafe extern "C-unwind" fn begin_foreign_scan(node: *mut ForeignScanState, 
             metrics: Arc::default(),
             mode: Mode::from_number(mode),
             parallel: None,
-            metadata: MetadataFrom::Current,
             target: Target {
                 relation: (*(*node).ss.ss_currentRelation).rd_id,
                 role: effective_role(executed_role(scan, estate)),
                 attribute_numbers,
+                query: estate,
                 width: (*descriptor).natts as usize,
                 context,
             },
@@ -200,14 +200,20 @@ impl ScanState {
         opened
     }
 
-    /// The table's metadata file, which all of the scan reads from here on.
-    pub fn metadata_file(&mut self) -> String {
-        let table = self
-            .metadata
-            .open_relation(self.target.relation, self.target.role);
-        let file = table.metadata_file().to_string();
-        self.metadata = MetadataFrom::Table(table);
-        file
+    /// The table's metadata file, as all of the query sees it.
+    pub fn metadata_file(&self) -> String {
+        let target = &self.target;
+        let scope = Scope::Query(target.query);
+        table_of(target.relation, target.role, scope, None)
+            .metadata_file()
+            .to_string()
+    }
+
+    /// Makes this metadata file the one that the query sees.
+    pub fn follow(&self, metadata_file: String) {
+        let target = &self.target;
+        let scope = Scope::Query(target.query);
+        table_of(target.relation, target.role, scope, Some(metadata_file));
     }
 
     /// Opens the state of the table that is selected now, unless it is open already.
@@ -223,7 +229,7 @@ impl ScanState {
                 .is_none_or(|selection| selection == opened.relation.selection())
         });
         if !is_open {
-            self.opened = Some(self.target.open(selection, &mut self.metadata));
+            self.opened = Some(self.target.open(selection));
         }
     }
 
@@ -361,15 +367,14 @@ impl ScanState {
 
 impl Target {
     /// Opens the table in the state that a query selects, or else settings and options.
-    fn open(&self, selection: Option<Selection>, metadata: &mut MetadataFrom) -> OpenedScan {
-        let relation = ForeignRelation::open_as_of(
+    fn open(&self, selection: Option<Selection>) -> OpenedScan {
+        let relation = ForeignRelation::open(
             self.relation,
             self.role,
             &self.attribute_numbers,
             selection,
-            metadata,
+            Scope::Query(self.query),
         );
-        *metadata = MetadataFrom::Table(relation.table().clone());
         let plan = relation.plan_files();
         let columns: Vec<OutputColumn> = relation
             .columns()

@@ -3,9 +3,12 @@
 
 mod columns;
 mod equality;
+mod listed;
 mod memory;
 mod positions;
 mod rows;
+
+pub use listed::{PositionDeleteRows, read_deletion_vector};
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
