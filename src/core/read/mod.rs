@@ -26,6 +26,7 @@ mod projection;
 mod row_positions;
 mod size;
 mod stored;
+mod task_queue;
 mod values;
 mod variant;
 mod wanted_rows;
@@ -43,6 +44,7 @@ pub use channel::{BatchReceiver, RecvOutcome};
 pub use deletes::{PositionDeleteRows, read_deletion_vector};
 pub use metadata_columns::{MetadataColumn, OutputColumn};
 pub use metrics::ReadMetrics;
+pub use task_queue::TaskQueue;
 
 use crate::error::Result;
 use crate::plan::FileScanTask;
@@ -58,6 +60,8 @@ pub struct ReadRequest {
     pub columns: Vec<OutputColumn>,
     /// The files.
     pub tasks: Vec<FileScanTask>,
+    /// Which of the tasks are this read's, if others read the rest; `None`: all.
+    pub queue: Option<Arc<dyn TaskQueue>>,
     /// Where they are read from.
     pub files: SharedFileReader,
     /// What inside of files may be passed over because of the tasks' residuals.

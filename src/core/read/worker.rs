@@ -2,6 +2,7 @@
 //! allows; several decode. Nothing in the spec.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -15,7 +16,7 @@ use super::ReadRequest;
 use super::added_columns::ReadColumns;
 use super::channel::BatchSender;
 use super::decode::BATCH_BYTES;
-use super::deletes::{DeleteMemory, InUse, PendingDeletes, share_deletes};
+use super::deletes::{DeleteMemory, InUse, PendingDeletes};
 use super::filter::BatchFilter;
 use super::format::{self, DataFile, Fetched};
 use super::metrics::ReadMetrics;
@@ -23,6 +24,7 @@ use super::panics;
 use super::parquet_file::Source;
 use super::projection::{output_schema, wanted_fields};
 use super::size;
+use super::task_queue::Tasks;
 use super::wanted_rows::WantedRows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
@@ -63,6 +65,8 @@ struct Opening {
     number: usize,
     /// About how many bytes its deletes were to take when this began.
     delete_bytes: u64,
+    /// Which part of the file is read; `None`: all of it.
+    part: Option<Range<u64>>,
     opened: Spawned<Option<Opened>>,
 }
 
@@ -149,26 +153,21 @@ async fn fetch_all<T>(
     let open_limit = (request.memory / 8) as u64;
     let budget = steps(unit_memory(request.memory) as u64).max(1);
     let memory = Arc::new(Semaphore::new(budget as usize));
-    let deletes = share_deletes(&request.tasks);
+    let mut tasks = Tasks::new(request.tasks, request.queue);
     // What deletes may take is never all, and row groups never wait for that.
-    let (delete_budget, unit_budget) = match deletes.iter().any(Option::is_some) {
+    let (delete_budget, unit_budget) = match tasks.have_deletes() {
         true => (budget - budget.div_ceil(4), budget.div_ceil(4)),
         false => (0, budget),
     };
     let delete_memory = DeleteMemory::new(Arc::clone(&memory), delete_budget);
-    let mut tasks = request
-        .tasks
-        .into_iter()
-        .zip(deletes)
-        .enumerate()
-        .peekable();
     let mut opening = VecDeque::new();
+    let mut number = 0;
     let mut open_ahead = request.threads.max(1);
     loop {
         // Files with much metadata are not opened far ahead.
         while (opening.is_empty()
             || opening.len() < open_ahead && source.open_bytes.load(Ordering::Relaxed) < open_limit)
-            && let Some((_, (_, deletes))) = tasks.peek()
+            && let Some((_, deletes)) = tasks.peek(opening.len())?
         {
             let bytes = deletes.as_ref().map_or(0, PendingDeletes::expected_bytes);
             let ahead = opening.iter().fold(bytes, |sum, opening: &Opening| {
@@ -177,18 +176,27 @@ async fn fetch_all<T>(
             if !opening.is_empty() && bytes > 0 && !delete_memory.has_room_for(ahead) {
                 break;
             }
-            let Some((number, (task, deletes))) = tasks.next() else {
+            let Some((task, deletes)) = tasks.take() else {
                 break;
             };
             let deletes = deletes.map(|deletes| (number, deletes, Arc::clone(&delete_memory)));
+            let part = task.part.clone();
             let opened = open(source.clone(), task, deletes, Arc::clone(&wanted_columns));
             opening.push_back(Opening {
                 number,
                 delete_bytes: bytes,
+                part,
                 opened,
             });
+            number += 1;
         }
-        let Some(Opening { number, opened, .. }) = opening.pop_front() else {
+        let Some(Opening {
+            number,
+            part,
+            opened,
+            ..
+        }) = opening.pop_front()
+        else {
             return Ok(());
         };
         open_ahead = (open_ahead * 2).min(MAX_AHEAD);
@@ -198,7 +206,18 @@ async fn fetch_all<T>(
         };
         let in_use = rows.deletes.is_some().then(|| delete_memory.in_use());
         let rows = Arc::new((rows, in_use));
+        let metrics = &request.metrics;
+        if part.as_ref().is_none_or(|part| part.start == 0) {
+            ReadMetrics::add(&metrics.files_opened, 1);
+        }
         for (index, unit) in file.units().iter().enumerate() {
+            if part
+                .as_ref()
+                .is_some_and(|part| !part.contains(&unit.start))
+            {
+                continue;
+            }
+            ReadMetrics::add(&metrics.row_groups_total, 1);
             if unit.rows == Some(0) {
                 continue;
             }

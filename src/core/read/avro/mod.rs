@@ -18,7 +18,6 @@ use self::columns::RowDecoder;
 use super::assemble::assemble;
 use super::decode::{BATCH_BYTES, MAX_BATCH_ROWS};
 use super::format::{DataFile, Fetched, StillWanted, UnitDecoder, WorkUnit};
-use super::metrics::ReadMetrics;
 use super::nested::Spending;
 use super::panics;
 use super::parquet_file::Source;
@@ -101,9 +100,8 @@ impl AvroDataFile {
         let stored = schema::fields(header.schema()).map_err(|error| error.in_file(path))?;
         let (selected, columns) =
             select(wanted, &stored, task).map_err(|error| error.in_file(path))?;
-        ReadMetrics::add(&source.metrics.files_opened, 1);
-        ReadMetrics::add(&source.metrics.row_groups_total, 1);
         let unit = WorkUnit {
+            start: 0,
             first_row: 0,
             rows: None,
             memory: size.min(2 * PART).saturating_add(BATCH_BYTES as u64),
