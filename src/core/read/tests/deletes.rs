@@ -499,7 +499,7 @@ fn equality_columns_in_structs_that_are_selected_without_them() {
         left.column(0).data_type(),
         &crate::read::arrow_type(&only_a)
     );
-    // `s.b` is null where `s` is.
+    // "If a parent struct column is null it implies the leaf column is null", says the spec.
     assert_eq!(
         left.column(1).as_primitive::<Int64Type>().values()[..],
         [0, 2]
