@@ -3,6 +3,7 @@
 
 mod columns;
 mod equality;
+mod keys;
 mod memory;
 mod positions;
 mod rows;

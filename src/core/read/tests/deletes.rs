@@ -613,6 +613,42 @@ fn deletes_that_take_too_much_memory_are_an_error() {
 }
 
 #[test]
+fn a_million_equality_keys_fit_into_the_default_memory_against_six_million_rows() {
+    /// What `iceberg_fdw.scan_memory` is if nobody sets it.
+    const DEFAULT_MEMORY: usize = 256 << 20;
+    const KEYS: i64 = 1_000_000;
+    // The data files have the numbers below a million, the keys are odd numbers.
+    let columns_of = |number: &dyn Fn(i64) -> i64| {
+        let numbers = Int64Array::from_iter_values((0..KEYS).map(number));
+        let texts = (0..KEYS).map(|n| format!("00000000-0000-4000-8000-{:012}", number(n)));
+        let texts = StringArray::from_iter_values(texts);
+        file_of(vec![(1, Arc::new(numbers)), (2, Arc::new(texts))], 200_000)
+    };
+    let files = MemoryFiles::of([
+        ("data", columns_of(&|n| n)),
+        ("keys", columns_of(&|n| 2 * n + 1)),
+    ]);
+    let keys = delete_file(&files, "keys");
+    let n = || vec![optional(1, "n", LONG)];
+    let columns: [&[&[NestedField]]; 2] = [&[&n()], &[&n(), &[optional(2, "t", STRING)]]];
+    let files = Arc::new(files);
+    for columns in columns {
+        let deletes = equality_set(columns, vec![(6, Arc::clone(&keys))]);
+        let mut request = request_of(MemoryFiles::default(), vec![optional(1, "n", LONG)]);
+        request.files = Arc::clone(&files) as _;
+        let mut task = files.tasks().swap_remove(0);
+        task.data_sequence_number = Some(5);
+        task.deletes.equality = vec![deletes];
+        request.tasks = vec![task; 6];
+        request.memory = DEFAULT_MEMORY;
+        request.threads = 2;
+        let batches = try_batches(request).unwrap();
+        let left: usize = batches.iter().map(RecordBatch::num_rows).sum();
+        assert_eq!(left, 6 * 500_000);
+    }
+}
+
+#[test]
 fn delete_files_that_break_their_rules() {
     let null_path = {
         let paths: ArrayRef = Arc::new(StringArray::from(vec![None::<&str>]));
