@@ -413,6 +413,43 @@ fn equality_columns_that_a_file_lacks_are_null() {
 }
 
 #[test]
+fn equality_columns_that_a_file_lacks_have_their_default() {
+    let with_default = || NestedField {
+        initial_default: Some(serde_json::json!(8)),
+        ..optional(2, "later", LONG)
+    };
+    for (key, left) in [(Some(8), vec![2]), (None, vec![0, 1, 2, 3])] {
+        let files = MemoryFiles::of([
+            ("data old", file_of(vec![(1, numbers(0..2))], 9)),
+            (
+                "data new",
+                file_of(vec![(1, numbers(2..4)), (2, numbers(7..9))], 9),
+            ),
+            (
+                "keys",
+                file_of(vec![(2, Arc::new(Int64Array::from(vec![key])))], 9),
+            ),
+        ]);
+        let keys = delete_file(&files, "keys");
+        let deletes = equality_set(&[&[with_default()]], vec![(6, keys)]);
+        for fields in [
+            vec![optional(1, "n", LONG)],
+            vec![optional(1, "n", LONG), with_default()],
+        ] {
+            let files = MemoryFiles {
+                files: files.files.clone(),
+                ..MemoryFiles::default()
+            };
+            let mut request = request_of(files, fields);
+            change_tasks(&mut request, |task| {
+                task.deletes.equality = vec![Arc::clone(&deletes)]
+            });
+            assert_eq!(sorted_longs(&try_batches(request).unwrap()), left);
+        }
+    }
+}
+
+#[test]
 fn equality_deletes_apply_by_strictly_greater_sequence_number_key_by_key() {
     let files = MemoryFiles::of([
         ("data", file_of(vec![(1, numbers(0..6))], 4)),
@@ -613,39 +650,31 @@ fn deletes_that_take_too_much_memory_are_an_error() {
 }
 
 #[test]
-fn a_million_equality_keys_fit_into_the_default_memory_against_six_million_rows() {
+fn a_million_equality_keys_of_two_columns_fit_into_the_default_memory() {
     /// What `iceberg_fdw.scan_memory` is if nobody sets it.
     const DEFAULT_MEMORY: usize = 256 << 20;
     const KEYS: i64 = 1_000_000;
-    // The data files have the numbers below a million, the keys are odd numbers.
-    let columns_of = |number: &dyn Fn(i64) -> i64| {
-        let numbers = Int64Array::from_iter_values((0..KEYS).map(number));
-        let texts = (0..KEYS).map(|n| format!("00000000-0000-4000-8000-{:012}", number(n)));
+    // The data file has the first of the keys' odd numbers among others.
+    let columns_of = |rows: i64, number: &dyn Fn(i64) -> i64| {
+        let numbers = Int64Array::from_iter_values((0..rows).map(number));
+        let texts = (0..rows).map(|n| format!("00000000-0000-4000-8000-{:012}", number(n)));
         let texts = StringArray::from_iter_values(texts);
         file_of(vec![(1, Arc::new(numbers)), (2, Arc::new(texts))], 200_000)
     };
     let files = MemoryFiles::of([
-        ("data", columns_of(&|n| n)),
-        ("keys", columns_of(&|n| 2 * n + 1)),
+        ("data", columns_of(1_000, &|n| n)),
+        ("keys", columns_of(KEYS, &|n| 2 * n + 1)),
     ]);
     let keys = delete_file(&files, "keys");
-    let n = || vec![optional(1, "n", LONG)];
-    let columns: [&[&[NestedField]]; 2] = [&[&n()], &[&n(), &[optional(2, "t", STRING)]]];
-    let files = Arc::new(files);
-    for columns in columns {
-        let deletes = equality_set(columns, vec![(6, Arc::clone(&keys))]);
-        let mut request = request_of(MemoryFiles::default(), vec![optional(1, "n", LONG)]);
-        request.files = Arc::clone(&files) as _;
-        let mut task = files.tasks().swap_remove(0);
-        task.data_sequence_number = Some(5);
-        task.deletes.equality = vec![deletes];
-        request.tasks = vec![task; 6];
-        request.memory = DEFAULT_MEMORY;
-        request.threads = 2;
-        let batches = try_batches(request).unwrap();
-        let left: usize = batches.iter().map(RecordBatch::num_rows).sum();
-        assert_eq!(left, 6 * 500_000);
-    }
+    let columns: [&[NestedField]; 2] = [&[optional(1, "n", LONG)], &[optional(2, "t", STRING)]];
+    let deletes = equality_set(&columns, vec![(6, keys)]);
+    let mut request = request_of(files, vec![optional(1, "n", LONG)]);
+    request.memory = DEFAULT_MEMORY;
+    change_tasks(&mut request, |task| {
+        task.deletes.equality = vec![Arc::clone(&deletes)]
+    });
+    let even: Vec<_> = (0..1_000).step_by(2).collect();
+    assert_eq!(sorted_longs(&try_batches(request).unwrap()), even);
 }
 
 #[test]
