@@ -49,8 +49,8 @@ pub use calendar::CalendarDate;
 pub use data_file::{DataContent, DataFile, FileFormat};
 pub use deletion_vector::parse_deletion_vector;
 pub use expression::{
-    Bounds, Check, Comparison, Cut, Predicate, PruningLevels, RowFilter, ScanFilter, Span, Term,
-    Test, compare_values, ordinals, value_of_ordinal,
+    Bounds, Check, Comparison, Cut, PossibleValues, Predicate, PruningLevels, RowFilter,
+    ScanFilter, Span, Term, Test, UpperEnd, Verdict, compare_values, ordinals, value_of_ordinal,
 };
 pub use file_stats::{ColumnStats, FileStats};
 pub use manifest::{ManifestEntry, ManifestEntryStatus, ManifestHeader, ManifestReader};

@@ -1,31 +1,33 @@
 //! Planning: which columns a query needs, which state of the table, how many rows there are, and the one path to them.
 //! Reads metadata only, never a data file.
 
+use std::sync::Arc;
+
+use iceberg_core::plan::ScanPlan;
 use iceberg_core::spec::ScanFilter;
-use pgrx::pg_sys::{self, Cost, List, Node, Oid, PlannerInfo, RelOptInfo};
+use pgrx::pg_sys::{self, List, Node, Oid, PlannerInfo, RelOptInfo};
 use pgrx::{PgMemoryContexts, pg_guard};
 
+use super::paths;
 use super::relation::{ForeignRelation, effective_role};
 use super::scan_node::ScanNode;
 use super::selector_qual;
 use crate::list::pointers;
 use crate::quals::{self, Class};
-use crate::session::settings;
+use crate::session::{settings, tables::Scope};
 
 /// What planning keeps between its callbacks, in the relation's `fdw_private`.
-struct PlanState {
-    /// The table, with the columns that the query needs.
-    opened: ForeignRelation,
-    /// Bytes of all data files.
-    total_bytes: f64,
-    /// Rows of all data files.
-    total_rows: f64,
+pub struct PlanState {
+    /// The table in the state that the plan is made for, with the columns that the query needs.
+    pub relation: ForeignRelation,
+    /// The files of that state that must be read.
+    pub files: Arc<ScanPlan>,
+    /// About how many rows they have.
+    pub rows: f64,
 }
 
 /// Rows assumed where no manifest tells.
 const UNKNOWN_ROWS: f64 = 1_000_000.0;
-/// Cost of reading a table's metadata before the first row, in the planner's units.
-const STARTUP_COST: Cost = 25.0;
 
 /// `GetForeignRelSize`: loads the table's metadata and sets rows and width.
 ///
@@ -48,7 +50,13 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
             selector_qual::wait_for_others(root, relation, selector);
         }
         let selection = selector.and_then(|selector| selector_qual::estimate(root, &selector));
-        let opened = ForeignRelation::open(relation_oid, role, &attribute_numbers, selection);
+        let opened = ForeignRelation::open(
+            relation_oid,
+            role,
+            &attribute_numbers,
+            selection,
+            Scope::Now,
+        );
         let rows = quals::estimate(
             root,
             (*relation).relid,
@@ -75,48 +83,13 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
         );
         (*(*relation).reltarget).width = opened.row_width(&plan);
         let state = PlanState {
-            opened,
-            total_bytes: plan.total_bytes as f64,
-            total_rows,
+            relation: opened,
+            files: plan,
+            rows: total_rows,
         };
         (*relation).fdw_private = PgMemoryContexts::CurrentMemoryContext
             .leak_and_drop_on_delete(state)
             .cast();
-    }
-}
-
-/// `GetForeignPaths`: one path, a scan of all files. Where another relation's values select the state, it is
-/// parameterised by that relation, as one that is LATERAL to it.
-///
-/// # Safety
-/// Called by the planner only, after [`get_foreign_rel_size`].
-#[pg_guard]
-pub unsafe extern "C-unwind" fn get_foreign_paths(
-    root: *mut PlannerInfo,
-    relation: *mut RelOptInfo,
-    _relation_oid: Oid,
-) {
-    // SAFETY: the planner hands over valid nodes; `fdw_private` was set by get_foreign_rel_size.
-    unsafe {
-        let state = &*(*relation).fdw_private.cast::<PlanState>();
-        let (startup_cost, total_cost) = cost(root, relation, state);
-        let path = pg_sys::create_foreignscan_path(
-            root,
-            relation,
-            std::ptr::null_mut(),
-            (*relation).rows,
-            #[cfg(feature = "pg18")]
-            0,
-            startup_cost,
-            total_cost,
-            std::ptr::null_mut(),
-            (*relation).lateral_relids,
-            std::ptr::null_mut(),
-            #[cfg(any(feature = "pg17", feature = "pg18"))]
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-        );
-        pg_sys::add_path(relation, path.cast());
     }
 }
 
@@ -135,13 +108,13 @@ pub unsafe fn is_pushable(
     // SAFETY: by the contract.
     unsafe {
         let state = &*(*relation).fdw_private.cast::<PlanState>();
-        quals::class_of(root, (*relation).relid, &state.opened, clause.cast()) > Class::Local
+        quals::class_of(root, (*relation).relid, &state.relation, clause.cast()) > Class::Local
     }
 }
 
 /// `GetForeignPlan`: a scan node that carries the numbers of the columns it must produce, what selects the state, and
-/// the quals that are pushed; see [`ScanNode`]. What the reader checks exactly is
-/// left out of the quals that Postgres checks.
+/// the quals that are pushed; see [`ScanNode`]. What the reader checks exactly is left out of the quals that Postgres
+/// checks.
 ///
 /// # Safety
 /// Called by the planner only, after [`get_foreign_paths`].
@@ -150,7 +123,7 @@ pub unsafe extern "C-unwind" fn get_foreign_plan(
     root: *mut PlannerInfo,
     relation: *mut RelOptInfo,
     relation_oid: Oid,
-    _best_path: *mut pg_sys::ForeignPath,
+    best_path: *mut pg_sys::ForeignPath,
     target_list: *mut List,
     scan_clauses: *mut List,
     outer_plan: *mut pg_sys::Plan,
@@ -159,7 +132,7 @@ pub unsafe extern "C-unwind" fn get_foreign_plan(
     unsafe {
         let state = &*(*relation).fdw_private.cast::<PlanState>();
         let (selector, clauses) = selector_qual::take_out(scan_clauses, (*relation).relid);
-        let classified = quals::classify(root, (*relation).relid, &state.opened, clauses);
+        let classified = quals::classify(root, (*relation).relid, &state.relation, clauses);
         let exact = actual_quals(classified.exact);
         let inexact = actual_quals(classified.inexact);
         // In the planner's order, which is by cost and security.
@@ -170,6 +143,7 @@ pub unsafe extern "C-unwind" fn get_foreign_plan(
         let mut filtered = used_attributes(relation, relation_oid, &[exact.cast()]);
         filtered.retain(|number| !output.contains(number));
         let node = ScanNode {
+            mode: paths::mode_of(best_path),
             output,
             filtered,
             selector: selector.map(|selector| (selector.kind, selector.value)),
@@ -246,27 +220,5 @@ unsafe fn used_attributes(
             .map(|attribute| attribute.attnum)
             .filter(|number| whole_row || is_used(i32::from(*number)))
             .collect()
-    }
-}
-
-/// Startup and total cost of a scan, in the planner's units.
-///
-/// # Safety
-/// `root` and `relation` are the planner's.
-unsafe fn cost(
-    _root: *mut PlannerInfo,
-    relation: *mut RelOptInfo,
-    state: &PlanState,
-) -> (Cost, Cost) {
-    // SAFETY: by the contract; the others are backend variables.
-    unsafe {
-        let pages = state.total_bytes / f64::from(pg_sys::BLCKSZ);
-        let quals = (*relation).baserestrictcost;
-        let startup = STARTUP_COST + quals.startup;
-        let per_row = pg_sys::cpu_tuple_cost + quals.per_tuple;
-        (
-            startup,
-            startup + pages * pg_sys::seq_page_cost + state.total_rows * per_row,
-        )
     }
 }

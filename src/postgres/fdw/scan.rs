@@ -10,13 +10,14 @@ use iceberg_core::spec::ScanFilter;
 use pgrx::pg_sys::{self, Datum, ForeignScanState};
 use pgrx::{PgMemoryContexts, pg_guard};
 
-use super::relation::{ForeignRelation, effective_role};
+use super::parallel::{self, Mode, Participation};
+use super::relation::{ForeignRelation, effective_role, table_of};
 use super::scan_node::ScanNode;
 use super::selection::Selection;
 use super::selector_qual::Chooser;
 use crate::error::OrRaise;
 use crate::quals::{Bound, Executed};
-use crate::session::{runtime, settings, wait::INTERRUPT_PERIOD};
+use crate::session::{runtime, settings, tables::Scope, wait::INTERRUPT_PERIOD};
 use crate::types::batch::{ColumnPlan, DatumBatch};
 use crate::types::finish::Finish;
 
@@ -28,6 +29,10 @@ pub struct ScanState {
     pub chooser: Option<Chooser>,
     /// What the reader has done, over all rescans.
     pub metrics: Arc<ReadMetrics>,
+    /// How it takes part in parallel queries.
+    pub mode: Mode,
+    /// Its part in a parallel query, once that has begun.
+    pub parallel: Option<Participation>,
     target: Target,
     /// The quals that are pushed.
     quals: Bound,
@@ -48,6 +53,8 @@ struct Target {
     attribute_numbers: Vec<i16>,
     /// The columns that rows are made of.
     output: Vec<i16>,
+    /// The query that the scan is part of.
+    query: *mut pg_sys::EState,
     /// How many columns a row has.
     width: usize,
     /// Where what lives as long as the query is allocated.
@@ -109,12 +116,15 @@ pub unsafe extern "C-unwind" fn begin_foreign_scan(node: *mut ForeignScanState, 
             opened: None,
             chooser,
             metrics: Arc::default(),
+            mode: carried.mode,
+            parallel: None,
             target: Target {
                 relation: (*(*node).ss.ss_currentRelation).rd_id,
                 role: effective_role(executed_role(scan, estate)),
                 varno: (*scan).scan.scanrelid,
                 attribute_numbers: carried.attribute_numbers(),
                 output: carried.output,
+                query: estate,
                 width: (*descriptor).natts as usize,
                 context,
             },
@@ -124,7 +134,9 @@ pub unsafe extern "C-unwind" fn begin_foreign_scan(node: *mut ForeignScanState, 
             batch: None,
             next_row: 0,
         };
-        if !state.waits() {
+        // A worker will be told which state to read.
+        let is_told = parallel::is_worker() && state.mode != Mode::Alone;
+        if !is_told && !state.waits() {
             state.choose(node);
         }
         (*node).fdw_state = PgMemoryContexts::For(context)
@@ -190,10 +202,40 @@ pub unsafe extern "C-unwind" fn end_foreign_scan(node: *mut ForeignScanState) {
         if let Some(state) = (*node).fdw_state.cast::<ScanState>().as_mut() {
             state.stop();
         }
+        parallel::shutdown_foreign_scan(node);
     }
 }
 
 impl ScanState {
+    /// The state of the table that is selected now, opened.
+    ///
+    /// # Safety
+    /// `node` is the one that this state is of.
+    pub unsafe fn open_again(&mut self, node: *mut ForeignScanState) -> &OpenedScan {
+        // SAFETY: by the contract.
+        unsafe { self.choose_again(node) };
+        let Some(opened) = &self.opened else {
+            unreachable!("a state that is chosen is open")
+        };
+        opened
+    }
+
+    /// The table's metadata file, as all of the query sees it.
+    pub fn metadata_file(&self) -> String {
+        let target = &self.target;
+        let scope = Scope::Query(target.query);
+        table_of(target.relation, target.role, scope, None)
+            .metadata_file()
+            .to_string()
+    }
+
+    /// Makes this metadata file the one that the query sees.
+    pub fn follow(&self, metadata_file: String) {
+        let target = &self.target;
+        let scope = Scope::Query(target.query);
+        table_of(target.relation, target.role, scope, Some(metadata_file));
+    }
+
     /// Opens the state of the table that is selected now, unless it is open already.
     ///
     /// # Safety
@@ -286,14 +328,19 @@ impl ScanState {
             .iter()
             .map(|column| column.plan.clone())
             .collect();
+        let share = match &self.parallel {
+            Some(parallel) => parallel.share(&opened.relation, &opened.plan),
+            None => parallel::alone(&opened.plan),
+        };
         let request = ReadRequest {
             schema: Arc::clone(opened.relation.schema()),
             columns: opened.columns.iter().map(|column| column.source).collect(),
-            tasks: opened.plan.tasks.clone(),
+            tasks: share.tasks,
+            queue: share.queue,
             files: Arc::clone(opened.relation.files()),
             levels: opened.filter.levels,
-            threads: settings::scan_threads(),
-            memory: settings::scan_memory(),
+            threads: settings::scan_threads().div_ceil(share.participants),
+            memory: settings::scan_memory() / share.participants,
             metrics: Arc::clone(&self.metrics),
         };
         read::read(
@@ -350,7 +397,13 @@ impl ScanState {
 impl Target {
     /// The table in the state that a query selects, or else settings and options.
     fn relation(&self, selection: Option<Selection>) -> ForeignRelation {
-        ForeignRelation::open(self.relation, self.role, &self.attribute_numbers, selection)
+        ForeignRelation::open(
+            self.relation,
+            self.role,
+            &self.attribute_numbers,
+            selection,
+            Scope::Query(self.query),
+        )
     }
 
     /// What is read of it.

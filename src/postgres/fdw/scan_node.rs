@@ -3,15 +3,18 @@
 
 use pgrx::pg_sys::{self, Expr, List, Node};
 
+use super::parallel::Mode;
 use super::selector_qual::Kind;
 use crate::list::pointers;
 
 /// What a scan node carries.
 ///
 /// `fdw_exprs` has the selector's value if there is a selector, then the exact quals, then the inexact ones: so EXPLAIN
-/// can show quals by deparsing these. `fdw_private` has lists of integers: the columns, those of `filtered`, the
-/// selector's kind, how many quals are exact.
+/// can show quals by deparsing these. `fdw_private` has lists of integers: the mode, the columns, those of `filtered`,
+/// the selector's kind, how many quals are exact.
 pub struct ScanNode {
+    /// How the scan takes part in parallel queries.
+    pub mode: Mode,
     /// Numbers of the columns that the scan produces, ascending.
     pub output: Vec<i16>,
     /// Numbers of further columns that only exact quals name.
@@ -44,6 +47,7 @@ impl ScanNode {
     pub fn private(&self) -> *mut List {
         let numbers = |numbers: &[i16]| integers(numbers.iter().map(|number| i32::from(*number)));
         let parts = [
+            integers([self.mode.number()]),
             numbers(&self.output),
             numbers(&self.filtered),
             integers(self.selector.iter().map(|(kind, _)| kind.number())),
@@ -66,6 +70,7 @@ impl ScanNode {
         unsafe {
             let mut private = pointers::<List>((*scan).fdw_private).map(|list| from_list(list));
             let mut numbers = || -> Vec<i32> { private.next().unwrap_or_default() };
+            let mode = Mode::from_number(numbers().first().copied().unwrap_or(0));
             let columns =
                 |numbers: Vec<i32>| numbers.into_iter().map(|number| number as i16).collect();
             let (output, filtered) = (columns(numbers()), columns(numbers()));
@@ -82,6 +87,7 @@ impl ScanNode {
             };
             let inexact = expressions.split_off(exact.min(expressions.len()));
             Self {
+                mode,
                 output,
                 filtered,
                 selector,
