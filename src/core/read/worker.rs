@@ -28,7 +28,7 @@ use super::task_queue::Tasks;
 use super::wanted_rows::WantedRows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
-use crate::spec::{NestedField, Schema};
+use crate::spec::{NestedField, Predicate, RowFilter, Schema};
 
 /// How many files may be opened, and how many row groups fetched, ahead of the decoders, however
 /// little memory they need. A read begins with fewer and grows as rows are used, so that one that
@@ -57,6 +57,8 @@ struct WantedColumns {
     fields: Arc<[Arc<NestedField>]>,
     /// Their schema.
     output: SchemaRef,
+    /// Whether rows are left out that somebody checks again.
+    filter_again: bool,
 }
 
 /// A file that is being opened.
@@ -144,6 +146,7 @@ async fn fetch_all<T>(
         table: Arc::clone(&request.schema),
         output: output_schema(&wanted),
         fields: wanted,
+        filter_again: request.levels.rows,
     });
     let source = Source {
         files: Arc::clone(&request.files),
@@ -251,7 +254,15 @@ fn open(
 ) -> Spawned<Option<Opened>> {
     Spawned(tokio::spawn(async move {
         let mut fields = wanted.fields.to_vec();
-        let filter = BatchFilter::new(&task.residual, &wanted.table, &mut fields)?;
+        let rows = if wanted.filter_again {
+            Arc::clone(&task.residual)
+        } else {
+            Arc::new(RowFilter {
+                exact: task.residual.exact.clone(),
+                inexact: Predicate::True,
+            })
+        };
+        let filter = BatchFilter::new(&rows, &wanted.table, &mut fields)?;
         if filter.as_ref().is_some_and(BatchFilter::wants_nothing) {
             return Ok(None);
         }
