@@ -173,6 +173,7 @@ fn scan_task(
         name_mapping: name_mapping.cloned(),
         deletes: TaskDeletes::default(),
         residual: Arc::clone(residual),
+        change: None,
     }
 }
 

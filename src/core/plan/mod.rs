@@ -1,6 +1,7 @@
 //! From a snapshot to the files that a scan must read.
 //! Spec: "Scan Planning".
 
+mod changes;
 mod column_sizes;
 #[cfg(test)]
 mod corpus_tests;
@@ -13,6 +14,7 @@ mod refuse;
 
 use std::sync::Arc;
 
+pub use changes::{Change, ChangeKind, plan_changes};
 pub use column_sizes::ColumnSizes;
 pub use delete_file::{DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes};
 pub(crate) use delete_index::{delete_file, deletion_vector};
@@ -55,6 +57,8 @@ pub struct FileScanTask {
     /// Which of its rows are wanted, without what its partition and statistics show to be true of
     /// all of them.
     pub residual: Arc<RowFilter>,
+    /// What happened to its rows, where changes are read and not a state.
+    pub change: Option<Arc<Change>>,
 }
 
 /// What a scan of a snapshot must read.
@@ -115,6 +119,7 @@ impl FileScanTask {
             name_mapping: None,
             deletes: TaskDeletes::default(),
             residual: Arc::default(),
+            change: None,
         }
     }
 }
