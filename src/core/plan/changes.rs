@@ -65,6 +65,10 @@ pub async fn plan_changes(
         let after = plan_files(files, metadata, snapshot, filter).await?;
         changes.manifests_total += after.manifests_total;
         changes.manifests_skipped += after.manifests_skipped;
+        changes.data_files_total += after.data_files_total;
+        changes.data_files_skipped_by_partition += after.data_files_skipped_by_partition;
+        changes.data_files_skipped_by_metrics += after.data_files_skipped_by_metrics;
+        changes.delete_files_total += after.delete_files_total;
         let made = Made {
             ordinal,
             snapshot_id: snapshot.snapshot_id,
@@ -72,7 +76,6 @@ pub async fn plan_changes(
         made.compare(&before.tasks, &after.tasks, &mut changes);
         known = Some((snapshot.snapshot_id, after));
     }
-    changes.data_files_total = changes.tasks.len();
     Ok(changes)
 }
 

@@ -138,6 +138,17 @@ impl ForeignRelation {
     }
 }
 
+/// The table of a foreign table, opened for `role` in the state that its scope sees, which `metadata_file` decides if it
+/// is given; raises an error where that cannot be.
+pub fn table_of(relation: Oid, role: Oid, scope: Scope, metadata_file: Option<String>) -> Table {
+    check_local_read(role);
+    let options = TableOptions::of_relation(relation).into_core();
+    match metadata_file {
+        None => tables::open(options, scope),
+        Some(file) => tables::open_as_of(options, scope, file),
+    }
+}
+
 /// The role whose rights a scan has: the one that Postgres chose, else the current one.
 pub fn effective_role(chosen: Oid) -> Oid {
     if chosen == Oid::INVALID {

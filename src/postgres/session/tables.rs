@@ -41,6 +41,22 @@ thread_local! {
 /// Opens a table in the state that others in its scope have seen, or else as it is now. Raises an error where
 /// that cannot be.
 pub fn open(options: TableOptions, scope: Scope) -> Table {
+    open_or_find(options, scope, |options| options)
+}
+
+/// As [`open`], where nobody in its scope has seen the table, in the state of this metadata file: the one that the
+/// leader of a parallel query sees.
+pub fn open_as_of(options: TableOptions, scope: Scope, metadata_file: String) -> Table {
+    open_or_find(options, scope, |options| {
+        options.at_metadata_file(metadata_file)
+    })
+}
+
+fn open_or_find(
+    options: TableOptions,
+    scope: Scope,
+    choose: impl FnOnce(TableOptions) -> TableOptions,
+) -> Table {
     let holder = holder(scope);
     let kept = KEPT.with_borrow(|kept| {
         kept.iter()
@@ -50,7 +66,7 @@ pub fn open(options: TableOptions, scope: Scope) -> Table {
     if let Some(table) = kept {
         return table;
     }
-    let opening = options.clone();
+    let opening = choose(options.clone());
     let table = wait(async move { catalog::open_table(opening).await });
     if let Some(holder) = holder {
         keep(holder, scope, options, table.clone());
