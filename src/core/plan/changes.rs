@@ -4,9 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use roaring::RoaringTreemap;
+
 use super::{FileScanTask, ScanPlan, TaskDeletes, plan_files};
 use crate::error::Result;
-use crate::spec::{ScanFilter, Snapshot, TableMetadata};
+use crate::spec::{PruningLevels, ScanFilter, Snapshot, TableMetadata};
 use crate::storage::SharedFileReader;
 
 /// What happened to the rows of a task.
@@ -20,6 +22,18 @@ pub struct Change {
     pub snapshot_id: i64,
     /// Of the rows that the task's deletes leave, only those changed that these take away; `None`: all of them.
     pub only_deleted_by: Option<TaskDeletes>,
+    /// Rows that the snapshot only moved or updated, once they have been found; `None` where rows have no ids, or
+    /// none came and went.
+    pub rewritten: Option<Arc<RewrittenRows>>,
+}
+
+/// Rows that a snapshot took out of one file and put into another, by their row ids (v3).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RewrittenRows {
+    /// Those that are what they were before.
+    pub unchanged: RoaringTreemap,
+    /// Those that were changed.
+    pub updated: RoaringTreemap,
 }
 
 /// Whether rows came or went.
@@ -31,11 +45,22 @@ pub enum ChangeKind {
     Delete,
 }
 
+impl ChangeKind {
+    /// What `_change_type` calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::Delete => "delete",
+        }
+    }
+}
+
 /// Plans a read of what `snapshots` changed, each of which is the parent of the next: the rows that were in the
 /// state before and are not in the state after, or the other way round.
 ///
 /// Rows of files that a snapshot replaced by others are deleted from the one and inserted from the other, whether
-/// or not they are the same. Snapshots that replace files without changing rows have no changes.
+/// or not they are the same; where rows have ids, a read can [tell](crate::read::find_rewritten_rows) those apart.
+/// Snapshots that replace files without changing rows have no changes.
 ///
 /// # Errors
 /// Those of [`plan_files`].
@@ -45,6 +70,15 @@ pub async fn plan_changes(
     snapshots: &[Arc<Snapshot>],
     filter: &ScanFilter,
 ) -> Result<ScanPlan> {
+    // Both sides of an updated row must be found, also where only one of them is wanted.
+    let has_row_ids = metadata.format_version >= FIRST_VERSION_WITH_ROW_IDS;
+    let filter = &ScanFilter {
+        rows: filter.rows.clone(),
+        levels: match has_row_ids {
+            true => PruningLevels::NONE,
+            false => filter.levels,
+        },
+    };
     let mut changes = ScanPlan {
         records: Some(0),
         ..ScanPlan::default()
@@ -81,6 +115,8 @@ pub async fn plan_changes(
 
 /// The operation of a snapshot whose rows are those of its parent.
 const REPLACE: &str = "replace";
+/// Row lineage begins with it.
+const FIRST_VERSION_WITH_ROW_IDS: u8 = 3;
 
 /// Who made a change.
 struct Made {
@@ -136,6 +172,7 @@ impl Made {
                 ordinal: self.ordinal,
                 snapshot_id: self.snapshot_id,
                 only_deleted_by,
+                rewritten: None,
             })),
             ..task.clone()
         });

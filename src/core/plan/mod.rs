@@ -21,7 +21,7 @@ mod split;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use changes::{Change, ChangeKind, plan_changes};
+pub use changes::{Change, ChangeKind, RewrittenRows, plan_changes};
 pub use column_bounds::{ColumnBounds, ColumnRange};
 pub use column_sizes::ColumnSizes;
 pub use delete_file::{DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes};
