@@ -293,3 +293,7 @@ fn bytes(value: &PrimitiveValue) -> Option<&[u8]> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+#[path = "possible_values_tests.rs"]
+mod tests;
