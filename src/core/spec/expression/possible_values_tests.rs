@@ -459,6 +459,13 @@ fn bounds_of_uuids_in_signed_order() {
     // Rows 00.. and 80..: in signed order 80.. is the least.
     let crossed = between(&uuid(1 << 63, 0), &uuid(0, 0));
     assert!(crossed.may_have(&uuid(0, 0)) && crossed.may_have(&uuid(u64::MAX, 1)));
+    // Of these two rows, one bound is told.
+    let bound = uuid(0, 0).to_bytes();
+    let unknown = PossibleValues::unknown(&PrimitiveType::Uuid);
+    for (lower, upper) in [(Some(&bound[..]), None), (None, Some(&bound[..]))] {
+        let alone = unknown.clone().between(&PrimitiveType::Uuid, lower, upper);
+        assert_eq!(alone, unknown);
+    }
     // Rows with one first half, and second halves 01.. and 80..: in signed order 80.. is the least.
     let second = between(&uuid(7, 1 << 63), &uuid(7, 1));
     assert!(second.may_have(&uuid(7, 1)) && second.may_have(&uuid(7, 1 << 63)));
