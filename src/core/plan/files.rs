@@ -192,6 +192,7 @@ fn scan_task(
         data_sequence_number: entry.sequence_number,
         first_row_id,
         split_offsets: split_offsets.unwrap_or_default(),
+        part: None,
         name_mapping: name_mapping.cloned(),
         deletes: TaskDeletes::default(),
         residual,
