@@ -65,7 +65,7 @@ impl PossibleValues {
     /// of texts and bytes maybe cut short. What cannot be relied on is left out.
     #[must_use]
     pub fn between(
-        mut self,
+        self,
         value_type: &PrimitiveType,
         lower: Option<&[u8]>,
         upper: Option<&[u8]>,
@@ -80,13 +80,23 @@ impl PossibleValues {
             return self;
         }
         let read = |bytes: &[u8]| PrimitiveValue::from_bytes(value_type, bytes).ok();
-        let (lower, upper) = (lower.and_then(read), upper.and_then(read));
+        self.within(
+            lower.and_then(read).map(lowest_meant),
+            upper.and_then(read).map(greatest_meant),
+        )
+    }
+
+    /// The same, between these ends, as far as they can be relied on.
+    #[must_use]
+    pub fn within(mut self, lower: Option<PrimitiveValue>, upper: Option<UpperEnd>) -> Self {
         // Writers that took NaN into account where it came first had no use of the other values.
-        if lower.iter().chain(&upper).any(is_nan) {
+        if lower
+            .iter()
+            .chain(upper.as_ref().map(UpperEnd::value))
+            .any(is_nan)
+        {
             return self;
         }
-        let lower = lower.map(lowest_meant);
-        let upper = upper.map(greatest_meant);
         let crossed = lower
             .as_ref()
             .zip(upper.as_ref())
