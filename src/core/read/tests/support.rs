@@ -260,6 +260,7 @@ pub fn request(files: MemoryFiles, fields: Vec<NestedField>) -> ReadRequest {
         schema: Arc::new(Schema::new(0, Vec::new(), StructType::new(fields))),
         columns,
         tasks: files.tasks(),
+        queue: None,
         files: Arc::new(files),
         levels: PruningLevels::ALL,
         threads: 1,
