@@ -1,20 +1,26 @@
 //! From a snapshot to the files that a scan must read.
 //! Spec: "Scan Planning".
 
+mod column_bounds;
 mod column_sizes;
 #[cfg(test)]
 mod corpus_tests;
 mod delete_file;
 mod delete_index;
 mod equality_columns;
+mod facts;
 mod files;
+mod metrics_facts;
+mod partition_facts;
 mod partition_fields;
+mod pruning;
 mod refuse;
 mod split;
 
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use column_bounds::{ColumnBounds, ColumnRange};
 pub use column_sizes::ColumnSizes;
 pub use delete_file::{DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes};
 pub(crate) use delete_index::{delete_file, deletion_vector};
@@ -87,6 +93,9 @@ pub struct ScanPlan {
     pub total_bytes: u64,
     /// How many bytes columns take in the tasks' files.
     pub column_sizes: ColumnSizes,
+    /// Bounds and nulls, over the tasks' files, of the columns that the filter is about; from column
+    /// statistics only where these may be used.
+    pub column_bounds: ColumnBounds,
 }
 
 impl ScanPlan {

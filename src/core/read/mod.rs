@@ -1,6 +1,7 @@
 //! From scan tasks to Arrow record batches, whatever a file's own schema looks like.
 //! Spec: "Column Projection"; Parquet in Appendix A.
 
+mod added_columns;
 mod arrow_types;
 mod assemble;
 mod avro;
@@ -9,6 +10,7 @@ mod compact;
 mod decode;
 mod deletes;
 mod field_ids;
+mod filter;
 mod footer;
 mod format;
 mod leaf;
@@ -21,11 +23,13 @@ mod pages;
 mod panics;
 mod parquet_file;
 mod projection;
+mod row_positions;
 mod size;
 mod stored;
 mod task_queue;
 mod values;
 mod variant;
+mod wanted_rows;
 mod worker;
 
 #[cfg(test)]

@@ -352,8 +352,8 @@ impl DataFile for ParquetFile {
         &self.units
     }
 
-    fn missing_column(&self) -> Option<&str> {
-        Column::first_missing(&self.projection.columns)
+    fn columns(&self) -> &[Column] {
+        &self.projection.columns
     }
 
     async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Fetched> {

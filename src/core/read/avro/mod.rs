@@ -22,6 +22,7 @@ use super::nested::Spending;
 use super::panics;
 use super::parquet_file::Source;
 use super::projection::Column;
+use super::row_positions::RowPositions;
 use super::stored::{Selected, select};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
@@ -128,8 +129,8 @@ impl DataFile for AvroDataFile {
         &self.unit
     }
 
-    fn missing_column(&self) -> Option<&str> {
-        Column::first_missing(&self.columns)
+    fn columns(&self) -> &[Column] {
+        &self.columns
     }
 
     async fn fetch(self: Arc<Self>, source: &Source, _unit: usize) -> Result<Fetched> {
@@ -212,7 +213,7 @@ impl AvroDecoder {
         Ok(())
     }
 
-    fn decode(&mut self) -> Result<Option<RecordBatch>> {
+    fn decode(&mut self) -> Result<Option<(RecordBatch, RowPositions)>> {
         let mut rows = 0;
         self.spending.begin_batch();
         while rows < MAX_BATCH_ROWS && self.spending.spent() < BATCH_BYTES && (self.still_wanted)()
@@ -250,10 +251,12 @@ impl AvroDecoder {
         }
         let first_row = self.next_row;
         self.next_row = first_row.saturating_add(rows);
+        let positions = RowPositions::of(first_row..self.next_row);
         let rows = usize::try_from(rows).unwrap_or(usize::MAX);
         let decoded: StructArray = self.rows.finish(rows)?;
         let (columns, output) = (&self.file.columns, &self.file.output);
-        assemble(columns, output, decoded.columns(), first_row, rows).map(Some)
+        let batch = assemble(columns, output, decoded.columns(), &positions, rows)?;
+        Ok(Some((batch, positions)))
     }
 }
 
@@ -286,11 +289,7 @@ impl UnitDecoder for AvroDecoder {
         Ok(())
     }
 
-    fn next_row(&self) -> u64 {
-        self.next_row
-    }
-
-    fn next(&mut self) -> Result<Option<RecordBatch>> {
+    fn next(&mut self) -> Result<Option<(RecordBatch, RowPositions)>> {
         let file = Arc::clone(&self.file);
         panics::caught("its data", || self.decode()).map_err(|error| error.in_file(&file.path))
     }

@@ -12,13 +12,14 @@ use arrow::row::{RowConverter, Rows, SortField};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use tokio::sync::OnceCell;
 
-use super::columns::{Place, add_column, column_at};
 use super::memory::{DeleteMemory, Reserved, Taker};
 use super::rows::DeleteRows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::EqualityDeletes;
+use crate::read::added_columns::{Place, add_column, column_at};
 use crate::read::arrow_types::arrow_type;
 use crate::read::parquet_file::Source;
+use crate::spec::NestedField;
 
 /// A set of equality deletes: read once, when the first data file needs it.
 #[derive(Debug)]
@@ -58,9 +59,27 @@ impl EqualitySource {
         }
     }
 
-    /// The deletes to be read.
-    pub(super) fn deletes(&self) -> &EqualityDeletes {
-        &self.deletes
+    /// Makes `fields` also have the columns that are compared, and tells where they are then.
+    ///
+    /// # Errors
+    /// `Corrupt` where one schema has a struct and another has not.
+    pub(super) fn add_columns(&self, fields: &mut Vec<Arc<NestedField>>) -> Result<Vec<Place>> {
+        self.deletes
+            .columns
+            .iter()
+            .map(|column| {
+                add_column(fields, &column.path).ok_or_else(|| {
+                    Error::new(
+                        ErrorKind::Corrupt,
+                        format!(
+                            "equality deletes compare \"{}\", which schemas of the table have at \
+                             different depths",
+                            column.name()
+                        ),
+                    )
+                })
+            })
+            .collect()
     }
 
     /// About how many bytes it will take in memory; 0 once it is there.
@@ -88,12 +107,7 @@ impl EqualitySource {
 
     async fn read(&self, source: &Source, memory: &Arc<DeleteMemory>) -> Result<Arc<EqualityKeys>> {
         let mut wanted = Vec::new();
-        let places = self
-            .deletes
-            .columns
-            .iter()
-            .map(|column| add_column(&mut wanted, column))
-            .collect::<Result<Vec<_>>>()?;
+        let places = self.add_columns(&mut wanted)?;
         let types = self
             .deletes
             .columns

@@ -35,7 +35,12 @@ fn put_bytes(file: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// An Avro file of blocks of so many rows, with the schema's text as it stands.
-fn avro(schema: &serde_json::Value, rows: &[Value], codec: Codec, rows_a_block: usize) -> Vec<u8> {
+pub fn avro(
+    schema: &serde_json::Value,
+    rows: &[Value],
+    codec: Codec,
+    rows_a_block: usize,
+) -> Vec<u8> {
     let parsed = AvroSchema::parse(schema).unwrap();
     let writer = GenericDatumWriter::builder(&parsed).build().unwrap();
     let mut file = b"Obj\x01".to_vec();
@@ -60,11 +65,11 @@ fn avro(schema: &serde_json::Value, rows: &[Value], codec: Codec, rows_a_block: 
     file
 }
 
-fn record(fields: serde_json::Value) -> serde_json::Value {
+pub fn record(fields: serde_json::Value) -> serde_json::Value {
     json!({ "type": "record", "name": "table", "fields": fields })
 }
 
-fn row<const N: usize>(values: [(&str, Value); N]) -> Value {
+pub fn row<const N: usize>(values: [(&str, Value); N]) -> Value {
     Value::Record(
         values
             .into_iter()
@@ -73,11 +78,11 @@ fn row<const N: usize>(values: [(&str, Value); N]) -> Value {
     )
 }
 
-fn some(value: Value) -> Value {
+pub fn some(value: Value) -> Value {
     Value::Union(1, Box::new(value))
 }
 
-fn null() -> Value {
+pub fn null() -> Value {
     Value::Union(0, Box::new(Value::Null))
 }
 

@@ -45,7 +45,7 @@ fn numbers(rows: std::ops::Range<i64>) -> ArrayRef {
     Arc::new(Int64Array::from_iter_values(rows))
 }
 
-fn positions_file(rows: &[(&str, i64)]) -> Vec<u8> {
+pub fn positions_file(rows: &[(&str, i64)]) -> Vec<u8> {
     let paths = StringArray::from_iter_values(rows.iter().map(|(path, _)| *path));
     let positions = Int64Array::from_iter_values(rows.iter().map(|(_, position)| *position));
     parquet(vec![
@@ -62,14 +62,14 @@ fn positions_file(rows: &[(&str, i64)]) -> Vec<u8> {
     ])
 }
 
-fn vector_blob(positions: &[u64]) -> Vec<u8> {
+pub fn vector_blob(positions: &[u64]) -> Vec<u8> {
     let bitmap: roaring::RoaringTreemap = positions.iter().copied().collect();
     let mut bitmaps = Vec::new();
     bitmap.serialize_into(&mut bitmaps).unwrap();
     blob(&bitmaps)
 }
 
-fn delete_file(files: &MemoryFiles, path: &str) -> Arc<DeleteFile> {
+pub fn delete_file(files: &MemoryFiles, path: &str) -> Arc<DeleteFile> {
     Arc::new(DeleteFile {
         path: RawPath(path.to_owned()),
         format: FileFormat::Parquet,
@@ -244,7 +244,7 @@ fn several_position_delete_files_of_one_data_file_add_up() {
     assert_eq!(sorted_longs(&try_batches(request).unwrap()), [0, 2, 3, 4]);
 }
 
-fn equality_set(
+pub fn equality_set(
     paths: &[&[NestedField]],
     files: Vec<(i64, Arc<DeleteFile>)>,
 ) -> Arc<EqualityDeletes> {

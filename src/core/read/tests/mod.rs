@@ -7,6 +7,8 @@ mod concurrency;
 mod corrupt;
 mod deletes;
 mod evolution;
+mod filter;
+mod filter_support;
 mod layouts;
 mod metadata_columns;
 mod missing;

@@ -12,7 +12,7 @@ use crate::error::{ErrorKind, Result};
 use crate::read::ReadRequest;
 use crate::spec::{NestedField, PrimitiveType};
 
-fn testdata(name: &str) -> Vec<u8> {
+pub fn testdata(name: &str) -> Vec<u8> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("read/testdata")
         .join(name);
