@@ -2,6 +2,7 @@
 //! applies to, and dropped after the last of them. Spec: "Delete Formats", "Scan Planning".
 
 mod equality;
+mod keys;
 mod listed;
 mod memory;
 mod positions;
