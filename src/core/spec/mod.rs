@@ -30,7 +30,7 @@ pub mod snapshot_selection;
 pub mod sort_order;
 pub mod statistics_file;
 #[cfg(test)]
-mod strategies;
+pub(crate) mod strategies;
 pub mod table_metadata;
 #[cfg(test)]
 mod table_metadata_fault_tests;

@@ -85,6 +85,10 @@ impl PossibleValues {
         if lower.iter().chain(&upper).any(is_nan) {
             return self;
         }
+        // In the signed order of UUIDs, those from 80.. on are the least: one bound alone tells nothing.
+        if *value_type == PrimitiveType::Uuid && (lower.is_none() || upper.is_none()) {
+            return self;
+        }
         let lower = lower.map(lowest_meant);
         let upper = upper.map(greatest_meant);
         let crossed = lower
@@ -293,3 +297,7 @@ fn bytes(value: &PrimitiveValue) -> Option<&[u8]> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+#[path = "possible_values_tests.rs"]
+mod tests;
