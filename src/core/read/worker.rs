@@ -211,18 +211,7 @@ async fn fetch_all<T>(
         // The file lacks a column, and what stands for it says so.
         let nothing_is_wanted = rows.filter.as_ref().is_some_and(BatchFilter::wants_nothing);
         let rows = Arc::new((rows, in_use));
-        let metrics = &request.metrics;
-        if part.as_ref().is_none_or(|part| part.start == 0) {
-            ReadMetrics::add(&metrics.files_opened, 1);
-        }
-        for (index, unit) in file.units().iter().enumerate() {
-            if part
-                .as_ref()
-                .is_some_and(|part| !part.contains(&unit.start))
-            {
-                continue;
-            }
-            ReadMetrics::add(&metrics.row_groups_total, 1);
+        for (index, unit) in units_of_part(&*file, part.as_ref()) {
             if unit.rows == Some(0) {
                 continue;
             }
@@ -282,6 +271,12 @@ fn open(
                 (file, Some(deletes))
             }
         };
+        let part = task.part.as_ref();
+        if part.is_none_or(|part| part.start == 0) {
+            ReadMetrics::add(&source.metrics.files_opened, 1);
+        }
+        let row_groups = units_of_part(&*file, part).count() as u64;
+        ReadMetrics::add(&source.metrics.row_groups_total, row_groups);
         let filter = in_file.filter_in_file(file.columns());
         let rows = WantedRows {
             columns: in_file.columns,
@@ -296,6 +291,15 @@ fn open(
 fn skip(unit: &WorkUnit, metrics: &ReadMetrics) {
     ReadMetrics::add(&metrics.row_groups_skipped, 1);
     ReadMetrics::add(&metrics.rows_skipped, unit.rows.unwrap_or(0));
+}
+
+/// The units of a part of a file, with their places in it.
+fn units_of_part<'a>(
+    file: &'a dyn DataFile,
+    part: Option<&'a Range<u64>>,
+) -> impl Iterator<Item = (usize, &'a WorkUnit)> {
+    let units = file.units().iter().enumerate();
+    units.filter(move |(_, unit)| part.is_none_or(|part| part.contains(&unit.start)))
 }
 
 fn fetch(source: Source, file: Arc<dyn DataFile>, unit: usize) -> Spawned<Fetched> {

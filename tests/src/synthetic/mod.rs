@@ -10,6 +10,6 @@ pub use deletes::{deletion_vector, position_delete_file, puffin};
 pub use manifest::DeleteEntry;
 pub use parquet_file::{
     field_with_id, list_of, map_of, parquet_of_arrays, parquet_of_bytes, parquet_without_ids,
-    struct_of, without_ids,
+    row_groups_of_arrays, struct_of, without_ids,
 };
 pub use table::{Directory, Table, write_gzip, write_json};
