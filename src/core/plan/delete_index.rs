@@ -121,7 +121,13 @@ impl LiveDelete {
                     ),
                 ));
             }
-            DataContent::PositionDeletes if file.is_deletion_vector() => vector(file)?,
+            DataContent::PositionDeletes if file.is_deletion_vector() => {
+                let (about, vector) = deletion_vector(file)?;
+                Content::Vector {
+                    about,
+                    vector: Arc::new(vector),
+                }
+            }
             DataContent::PositionDeletes => {
                 let bounds = PathBounds::of(&file);
                 Content::Positions {
@@ -154,7 +160,11 @@ impl LiveDelete {
     }
 }
 
-fn vector(file: DataFile) -> Result<Content> {
+/// The deletion vector that an entry of a manifest is, and the data file that it is about.
+///
+/// # Errors
+/// `Corrupt` where the entry does not say where it is, or what it is about.
+pub(crate) fn deletion_vector(file: DataFile) -> Result<(String, DeletionVector)> {
     let place = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
     let (Some(offset), Some(length)) = (
         place(file.content_offset),
@@ -187,18 +197,17 @@ fn vector(file: DataFile) -> Result<Content> {
             ),
         ));
     };
-    Ok(Content::Vector {
-        about,
-        vector: Arc::new(DeletionVector {
-            path: RawPath(file.file_path),
-            offset,
-            length,
-            cardinality: file.record_count,
-        }),
-    })
+    let vector = DeletionVector {
+        path: RawPath(file.file_path),
+        offset,
+        length,
+        cardinality: file.record_count,
+    };
+    Ok((about, vector))
 }
 
-fn delete_file(file: DataFile) -> DeleteFile {
+/// The position or equality delete file that an entry of a manifest is.
+pub(crate) fn delete_file(file: DataFile) -> DeleteFile {
     DeleteFile {
         path: RawPath(file.file_path),
         format: file.file_format,

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::column_bounds::ColumnBounds;
 use super::column_sizes::ColumnSizes;
 use super::delete_index::{DeleteIndex, LiveDelete};
-use super::partition_fields::partition_fields;
+use super::partition_fields::{partition_fields, partition_spec};
+use super::pruning::{Judgement, Pruning};
 use super::refuse::{self, Refusals};
 use super::{FileScanTask, ScanPlan, TaskDeletes, TaskPartitionField};
 use crate::error::{Error, Result};
@@ -34,13 +36,13 @@ pub async fn plan_files(
     snapshot: &Snapshot,
     filter: &ScanFilter,
 ) -> Result<ScanPlan> {
-    let residual = Arc::new(filter.rows.clone());
     refuse::encrypted_snapshot(metadata, snapshot)?;
     let manifests = list_manifests(files, snapshot).await?;
     let manifests_total = manifests.len();
+    let pruning = Pruning::new(metadata, filter);
     let live: Vec<_> = manifests
         .into_iter()
-        .filter(ManifestFile::may_have_live_files)
+        .filter(|manifest| manifest.may_have_live_files() && pruning.may_want(manifest))
         .collect();
     refuse::encrypted_manifests(metadata, &live)?;
     let mut plan = ScanPlan {
@@ -54,7 +56,7 @@ pub async fn plan_files(
         .get(NAME_MAPPING_PROPERTY)
         .map(|mapping| Arc::<str>::from(mapping.as_str()));
     let mut planned = stream::iter(live)
-        .map(|manifest| plan_manifest(files, metadata, name_mapping.as_ref(), &residual, manifest))
+        .map(|manifest| plan_manifest(files, metadata, name_mapping.as_ref(), &pruning, manifest))
         .buffered(MANIFESTS_AT_ONCE);
     let mut refusals = Refusals::default();
     let mut deletes = Vec::new();
@@ -63,6 +65,10 @@ pub async fn plan_files(
         deletes.extend(live.deletes);
         refusals.merge(live.refusals);
         plan.column_sizes.merge(live.column_sizes);
+        plan.column_bounds.merge(live.column_bounds);
+        plan.data_files_total += live.total;
+        plan.data_files_skipped_by_partition += live.skipped_by_partition;
+        plan.data_files_skipped_by_metrics += live.skipped_by_metrics;
     }
     refusals.check(metadata)?;
     for task in &plan.tasks {
@@ -72,7 +78,6 @@ pub async fn plan_files(
             .and_then(|(sum, count)| sum.checked_add(count));
         plan.total_bytes = plan.total_bytes.saturating_add(task.file_size);
     }
-    plan.data_files_total = plan.tasks.len();
     refuse_duplicates(&plan.tasks)?;
     let applied = DeleteIndex::new(metadata, deletes)?.apply(&mut plan.tasks)?;
     plan.delete_files_total = applied.files;
@@ -104,13 +109,18 @@ struct LiveFiles {
     deletes: Vec<LiveDelete>,
     refusals: Refusals,
     column_sizes: ColumnSizes,
+    column_bounds: ColumnBounds,
+    /// How many data files there are.
+    total: usize,
+    skipped_by_partition: usize,
+    skipped_by_metrics: usize,
 }
 
 async fn plan_manifest(
     files: &SharedFileReader,
     metadata: &TableMetadata,
     name_mapping: Option<&Arc<str>>,
-    residual: &Arc<RowFilter>,
+    pruning: &Pruning<'_>,
     manifest: ManifestFile,
 ) -> Result<LiveFiles> {
     let content = files.read(&RawPath(manifest.manifest_path.clone())).await?;
@@ -120,22 +130,34 @@ async fn plan_manifest(
     let partition_type = |spec_id| metadata.partition_type(spec_id);
     let mut entries_in_order = ManifestReader::open(&manifest, content, partition_type)?;
     if manifest.content == ManifestContent::Data {
-        entries_in_order = entries_in_order.with_sizes_only();
+        entries_in_order = entries_in_order.with_stats_of(pruning.stats_field_ids());
     }
+    let pruning = pruning.of_spec(partition_spec(metadata, &entries_in_order).as_deref());
     let partition_fields = partition_fields(metadata, &entries_in_order);
     for entry in entries_in_order {
         let entry = entry?;
         entries += 1;
-        if !entry.is_live() || live.refusals.note_live_file(&entry.data_file)? {
+        if !entry.is_live() {
             continue;
         }
-        match entry.data_file.content {
-            DataContent::Data => {
-                live.column_sizes.add(&entry.data_file);
-                live.tasks
-                    .push(scan_task(entry, &partition_fields, name_mapping, residual));
+        if entry.data_file.content != DataContent::Data {
+            if !live.refusals.note_live_file(&entry.data_file)? {
+                live.deletes.push(LiveDelete::of(entry)?);
             }
-            _ => live.deletes.push(LiveDelete::of(entry)?),
+            continue;
+        }
+        live.total += 1;
+        match pruning.judge(&entry.data_file) {
+            Judgement::SkippedByPartition => live.skipped_by_partition += 1,
+            Judgement::SkippedByMetrics => live.skipped_by_metrics += 1,
+            Judgement::Read { residual, facts } => {
+                if !live.refusals.note_live_file(&entry.data_file)? {
+                    live.column_sizes.add(&entry.data_file);
+                    pruning.add_bounds(&entry.data_file, &facts, &mut live.column_bounds);
+                    live.tasks
+                        .push(scan_task(entry, &partition_fields, name_mapping, residual));
+                }
+            }
         }
     }
     refuse_shortened(&manifest, length, entries)?;
@@ -146,7 +168,7 @@ fn scan_task(
     entry: ManifestEntry,
     partition_fields: &Arc<[TaskPartitionField]>,
     name_mapping: Option<&Arc<str>>,
-    residual: &Arc<RowFilter>,
+    residual: Arc<RowFilter>,
 ) -> FileScanTask {
     let DataFile {
         file_path,
@@ -170,9 +192,10 @@ fn scan_task(
         data_sequence_number: entry.sequence_number,
         first_row_id,
         split_offsets: split_offsets.unwrap_or_default(),
+        part: None,
         name_mapping: name_mapping.cloned(),
         deletes: TaskDeletes::default(),
-        residual: Arc::clone(residual),
+        residual,
     }
 }
 

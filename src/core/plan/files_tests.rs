@@ -15,6 +15,9 @@ use crate::spec::test_files::{ManifestTestFile, read_testdata, write_manifest_li
 use crate::spec::{FileFormat, ManifestContent, Partition, PrimitiveValue, ScanFilter};
 use crate::storage::FileReader;
 
+#[path = "files_pruning_tests.rs"]
+mod pruning;
+
 /// Files by path; keeps the order in which they are asked for, and how many at a time.
 #[derive(Debug, Default)]
 struct MemoryFiles {
@@ -109,12 +112,16 @@ impl Table {
     }
 
     async fn plan(self) -> (Result<ScanPlan>, Arc<MemoryFiles>) {
+        self.plan_for(&ScanFilter::ALL).await
+    }
+
+    async fn plan_for(self, filter: &ScanFilter) -> (Result<ScanPlan>, Arc<MemoryFiles>) {
         let metadata = TableMetadata::from_json(&self.metadata).unwrap();
         let memory = Arc::new(self.files);
         let files: SharedFileReader = memory.clone();
         let snapshot = metadata.current_snapshot().unwrap();
         (
-            plan_files(&files, &metadata, snapshot, &ScanFilter::ALL).await,
+            plan_files(&files, &metadata, snapshot, filter).await,
             memory,
         )
     }

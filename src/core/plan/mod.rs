@@ -1,20 +1,29 @@
 //! From a snapshot to the files that a scan must read.
 //! Spec: "Scan Planning".
 
+mod column_bounds;
 mod column_sizes;
 #[cfg(test)]
 mod corpus_tests;
 mod delete_file;
 mod delete_index;
 mod equality_columns;
+mod facts;
 mod files;
+mod metrics_facts;
+mod partition_facts;
 mod partition_fields;
+mod pruning;
 mod refuse;
+mod split;
 
+use std::ops::Range;
 use std::sync::Arc;
 
+pub use column_bounds::{ColumnBounds, ColumnRange};
 pub use column_sizes::ColumnSizes;
 pub use delete_file::{DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes};
+pub(crate) use delete_index::{delete_file, deletion_vector};
 pub(crate) use files::list_manifests;
 pub use files::plan_files;
 pub use partition_fields::TaskPartitionField;
@@ -46,6 +55,8 @@ pub struct FileScanTask {
     pub first_row_id: Option<i64>,
     /// Where it can be split, in bytes, as the writer says; not checked.
     pub split_offsets: Vec<i64>,
+    /// Which part of the file is read: the row groups or stripes that begin within these bytes. `None`: all.
+    pub part: Option<Range<u64>>,
     /// The table's name mapping in its JSON form: what the file's columns are if it has no field
     /// ids. Parsed only then.
     pub name_mapping: Option<Arc<str>>,
@@ -82,6 +93,9 @@ pub struct ScanPlan {
     pub total_bytes: u64,
     /// How many bytes columns take in the tasks' files.
     pub column_sizes: ColumnSizes,
+    /// Bounds and nulls, over the tasks' files, of the columns that the filter is about; from column
+    /// statistics only where these may be used.
+    pub column_bounds: ColumnBounds,
 }
 
 impl ScanPlan {
@@ -111,6 +125,7 @@ impl FileScanTask {
             data_sequence_number: None,
             first_row_id: None,
             split_offsets: Vec::new(),
+            part: None,
             name_mapping: None,
             deletes: TaskDeletes::default(),
             residual: Arc::default(),

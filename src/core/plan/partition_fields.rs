@@ -57,6 +57,21 @@ pub(super) fn partition_fields(
     )
 }
 
+/// The spec that the files of a manifest were written by; `None` where that cannot be known.
+pub(super) fn partition_spec(
+    metadata: &TableMetadata,
+    manifest: &ManifestReader,
+) -> Option<Arc<PartitionSpec>> {
+    let spec_id = manifest.partition_spec_id();
+    if let Some(spec) = metadata.partition_specs.get(&spec_id) {
+        return Some(Arc::clone(spec));
+    }
+    let fields = manifest.header().partition_spec.as_deref()?;
+    PartitionSpec::parse_fields(spec_id, fields)
+        .ok()
+        .map(Arc::new)
+}
+
 fn fields_of<'a>(
     spec: &PartitionSpec,
     value_types: impl Iterator<Item = &'a Type>,

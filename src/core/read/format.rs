@@ -11,6 +11,8 @@ use async_trait::async_trait;
 use super::avro::AvroDataFile;
 use super::orc::OrcFile;
 use super::parquet_file::Source;
+use super::projection::Column;
+use super::row_positions::RowPositions;
 use crate::error::{Error, Result};
 use crate::plan::{FileFormat, FileScanTask};
 use crate::spec::NestedField;
@@ -19,6 +21,8 @@ use crate::storage::RawPath;
 /// A part of a file that is fetched and decoded by itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WorkUnit {
+    /// A byte of the file that is its own: it belongs to the part of the file that has this byte.
+    pub(super) start: u64,
     /// The position in the file of its first row.
     pub(super) first_row: u64,
     /// Its number of rows; `None` where only decoding tells.
@@ -43,8 +47,8 @@ pub(super) trait DataFile: Debug + Send + Sync {
     /// Its units in the file's order.
     fn units(&self) -> &[WorkUnit];
 
-    /// A wanted column of which the file lacks the column itself or something in it.
-    fn missing_column(&self) -> Option<&str>;
+    /// Where the wanted columns come from.
+    fn columns(&self) -> &[Column];
 
     /// Fetches what must be there before a unit is decoded.
     async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Fetched>;
@@ -58,11 +62,9 @@ pub(super) trait UnitDecoder: Send {
         Ok(())
     }
 
-    /// The position in the file of the first row of the next batch.
-    fn next_row(&self) -> u64;
-
-    /// The next batch, in the schema that rows are wanted in and in the file's order.
-    fn next(&mut self) -> Result<Option<RecordBatch>>;
+    /// The next batch, in the schema that rows are wanted in and in the file's order, and where in
+    /// the file its rows are.
+    fn next(&mut self) -> Result<Option<(RecordBatch, RowPositions)>>;
 }
 
 /// Opens the file of a task, to read these fields of it.

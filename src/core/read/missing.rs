@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 
 use super::arrow_types::{arrow_field, arrow_type, map_entries, struct_fields};
 use super::metadata_columns::MetadataColumn;
+use super::row_positions::RowPositions;
 use super::size::array_size;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
@@ -74,11 +75,11 @@ impl Substitute {
         known.unwrap_or_else(|| Self::Null(arrow_type(&column.field_type())))
     }
 
-    /// Some rows of it, the first of them with this position in the file.
+    /// So many rows of it, which are at these positions in the file.
     ///
     /// # Errors
     /// Without file and column. `OutOfRange` for a count that does not fit.
-    pub(super) fn rows(&self, first_row: u64, rows: usize) -> Result<ArrayRef> {
+    pub(super) fn rows(&self, positions: &RowPositions, rows: usize) -> Result<ArrayRef> {
         match self {
             Self::Null(data_type) => Ok(new_null_array(data_type, rows)),
             Self::Constant(row) => {
@@ -86,17 +87,29 @@ impl Substitute {
                 take(row, &first, None).map_err(|error| inconsistent(&error))
             }
             Self::Counted(start) => {
-                let end = first_row.saturating_add(rows as u64);
-                let (Some(first), Some(end)) = (
-                    start.checked_add_unsigned(first_row),
-                    start.checked_add_unsigned(end),
-                ) else {
+                let mut numbers = Vec::with_capacity(rows);
+                for range in positions.ranges() {
+                    let (Some(first), Some(end)) = (
+                        start.checked_add_unsigned(range.start),
+                        start.checked_add_unsigned(range.end),
+                    ) else {
+                        return Err(Error::new(
+                            ErrorKind::OutOfRange,
+                            format!(
+                                "the number of row {} does not fit 64 bits from {start} on",
+                                range.end
+                            ),
+                        ));
+                    };
+                    numbers.extend(first..end);
+                }
+                if numbers.len() != rows {
                     return Err(Error::new(
-                        ErrorKind::OutOfRange,
-                        format!("the number of row {end} does not fit 64 bits from {start} on"),
+                        ErrorKind::Internal,
+                        "rows are counted whose positions are not known",
                     ));
-                };
-                Ok(Arc::new(Int64Array::from_iter_values(first..end)))
+                }
+                Ok(Arc::new(Int64Array::from(numbers)))
             }
         }
     }

@@ -2,6 +2,7 @@
 //! allows; several decode. Nothing in the spec.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -12,18 +13,22 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{JoinError, JoinHandle, JoinSet};
 
 use super::ReadRequest;
+use super::added_columns::ReadColumns;
 use super::channel::BatchSender;
 use super::decode::BATCH_BYTES;
-use super::deletes::{DeleteMemory, FileDeletes, InUse, PendingDeletes, share_deletes};
+use super::deletes::{DeleteMemory, InUse, PendingDeletes};
+use super::filter::BatchFilter;
 use super::format::{self, DataFile, Fetched};
 use super::metrics::ReadMetrics;
 use super::panics;
 use super::parquet_file::Source;
 use super::projection::{output_schema, wanted_fields};
 use super::size;
+use super::task_queue::Tasks;
+use super::wanted_rows::WantedRows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
-use crate::spec::NestedField;
+use crate::spec::{NestedField, Schema};
 
 /// How many files may be opened, and how many row groups fetched, ahead of the decoders, however
 /// little memory they need. A read begins with fewer and grows as rows are used, so that one that
@@ -38,9 +43,20 @@ pub(super) type Convert<T> = Arc<dyn Fn(RecordBatch) -> Result<T> + Send + Sync>
 /// A part of a file on its way from storage.
 struct Unit {
     file: Arc<dyn DataFile>,
-    deletes: Option<Arc<(FileDeletes, InUse)>>,
+    /// Which of its rows come out; holds what its deletes take.
+    rows: Arc<(WantedRows, Option<InUse>)>,
     fetched: Spawned<Fetched>,
     _memory: OwnedSemaphorePermit,
+}
+
+/// What all files are read for.
+struct WantedColumns {
+    /// The schema of the rows.
+    table: Arc<Schema>,
+    /// The columns of a batch.
+    fields: Arc<[Arc<NestedField>]>,
+    /// Their schema.
+    output: SchemaRef,
 }
 
 /// A file that is being opened.
@@ -49,13 +65,15 @@ struct Opening {
     number: usize,
     /// About how many bytes its deletes were to take when this began.
     delete_bytes: u64,
-    opened: Spawned<Opened>,
+    /// Which part of the file is read; `None`: all of it.
+    part: Option<Range<u64>>,
+    opened: Spawned<Option<Opened>>,
 }
 
 /// A file whose footer and whose deletes have been read.
 struct Opened {
     file: Arc<dyn DataFile>,
-    deletes: Option<FileDeletes>,
+    rows: WantedRows,
 }
 
 /// A task that ends when nobody waits for it any more.
@@ -122,7 +140,11 @@ async fn fetch_all<T>(
     units: mpsc::Sender<Unit>,
 ) -> Result<()> {
     let wanted: Arc<[Arc<NestedField>]> = wanted_fields(&request.schema, &request.columns)?.into();
-    let output = output_schema(&wanted);
+    let wanted_columns = Arc::new(WantedColumns {
+        table: Arc::clone(&request.schema),
+        output: output_schema(&wanted),
+        fields: wanted,
+    });
     let source = Source {
         files: Arc::clone(&request.files),
         metrics: Arc::clone(&request.metrics),
@@ -131,26 +153,21 @@ async fn fetch_all<T>(
     let open_limit = (request.memory / 8) as u64;
     let budget = steps(unit_memory(request.memory) as u64).max(1);
     let memory = Arc::new(Semaphore::new(budget as usize));
-    let deletes = share_deletes(&request.tasks);
+    let mut tasks = Tasks::new(request.tasks, request.queue);
     // What deletes may take is never all, and row groups never wait for that.
-    let (delete_budget, unit_budget) = match deletes.iter().any(Option::is_some) {
+    let (delete_budget, unit_budget) = match tasks.have_deletes() {
         true => (budget - budget.div_ceil(4), budget.div_ceil(4)),
         false => (0, budget),
     };
     let delete_memory = DeleteMemory::new(Arc::clone(&memory), delete_budget);
-    let mut tasks = request
-        .tasks
-        .into_iter()
-        .zip(deletes)
-        .enumerate()
-        .peekable();
     let mut opening = VecDeque::new();
+    let mut number = 0;
     let mut open_ahead = request.threads.max(1);
     loop {
         // Files with much metadata are not opened far ahead.
         while (opening.is_empty()
             || opening.len() < open_ahead && source.open_bytes.load(Ordering::Relaxed) < open_limit)
-            && let Some((_, (_, deletes))) = tasks.peek()
+            && let Some((_, deletes)) = tasks.peek(opening.len())?
         {
             let bytes = deletes.as_ref().map_or(0, PendingDeletes::expected_bytes);
             let ahead = opening.iter().fold(bytes, |sum, opening: &Opening| {
@@ -159,25 +176,48 @@ async fn fetch_all<T>(
             if !opening.is_empty() && bytes > 0 && !delete_memory.has_room_for(ahead) {
                 break;
             }
-            let Some((number, (task, deletes))) = tasks.next() else {
+            let Some((task, deletes)) = tasks.take() else {
                 break;
             };
             let deletes = deletes.map(|deletes| (number, deletes, Arc::clone(&delete_memory)));
-            let opened = open(source.clone(), task, deletes, Arc::clone(&wanted), &output);
+            let part = task.part.clone();
+            let opened = open(source.clone(), task, deletes, Arc::clone(&wanted_columns));
             opening.push_back(Opening {
                 number,
                 delete_bytes: bytes,
+                part,
                 opened,
             });
+            number += 1;
         }
-        let Some(Opening { number, opened, .. }) = opening.pop_front() else {
+        let Some(Opening {
+            number,
+            part,
+            opened,
+            ..
+        }) = opening.pop_front()
+        else {
             return Ok(());
         };
         open_ahead = (open_ahead * 2).min(MAX_AHEAD);
         delete_memory.give_turn(number);
-        let Opened { file, deletes } = opened.result().await?;
-        let deletes = deletes.map(|deletes| Arc::new((deletes, delete_memory.in_use())));
+        let Some(Opened { file, rows }) = opened.result().await? else {
+            continue;
+        };
+        let in_use = rows.deletes.is_some().then(|| delete_memory.in_use());
+        let rows = Arc::new((rows, in_use));
+        let metrics = &request.metrics;
+        if part.as_ref().is_none_or(|part| part.start == 0) {
+            ReadMetrics::add(&metrics.files_opened, 1);
+        }
         for (index, unit) in file.units().iter().enumerate() {
+            if part
+                .as_ref()
+                .is_some_and(|part| !part.contains(&unit.start))
+            {
+                continue;
+            }
+            ReadMetrics::add(&metrics.row_groups_total, 1);
             if unit.rows == Some(0) {
                 continue;
             }
@@ -191,7 +231,7 @@ async fn fetch_all<T>(
             let unit = Unit {
                 fetched: fetch(source.clone(), Arc::clone(&file), index),
                 file: Arc::clone(&file),
-                deletes: deletes.clone(),
+                rows: Arc::clone(&rows),
                 _memory: permit,
             };
             if units.send(unit).await.is_err() {
@@ -202,32 +242,54 @@ async fn fetch_all<T>(
     }
 }
 
+/// Opens the file of a task; `None` if no row of it is wanted.
 fn open(
     source: Source,
     task: FileScanTask,
     deletes: Option<(usize, PendingDeletes, Arc<DeleteMemory>)>,
-    wanted: Arc<[Arc<NestedField>]>,
-    output: &SchemaRef,
-) -> Spawned<Opened> {
-    let output = Arc::clone(output);
+    wanted: Arc<WantedColumns>,
+) -> Spawned<Option<Opened>> {
     Spawned(tokio::spawn(async move {
-        let Some((number, deletes, memory)) = deletes else {
-            return Ok(Opened {
-                file: format::open(&source, &task, &wanted, &output).await?,
-                deletes: None,
-            });
+        let mut fields = wanted.fields.to_vec();
+        let filter = BatchFilter::new(&task.residual, &wanted.table, &mut fields)?;
+        if filter.as_ref().is_some_and(BatchFilter::wants_nothing) {
+            return Ok(None);
+        }
+        let places = match &deletes {
+            Some((_, deletes, _)) => deletes.add_columns(&mut fields)?,
+            None => Vec::new(),
         };
-        let read_with = deletes.read_with(&wanted, &output)?;
-        let (wanted, schema) = (Arc::clone(&read_with.wanted), Arc::clone(&read_with.schema));
-        let (file, deletes) = futures::try_join!(
-            format::open(&source, &task, &wanted, &schema),
-            deletes.load(number, read_with, &source, &memory)
-        )?;
-        Ok(Opened {
-            file,
-            deletes: Some(deletes),
-        })
+        let columns = ReadColumns::new(fields, &wanted.fields, &wanted.output);
+        let open = format::open(&source, &task, &columns.fields, &columns.schema);
+        let (file, deletes) = match deletes {
+            None => (open.await?, None),
+            Some((number, deletes, memory)) => {
+                let load = deletes.load(number, places, &source, &memory);
+                let (file, deletes) = futures::try_join!(open, load)?;
+                (file, Some(deletes))
+            }
+        };
+        let filter = filter.and_then(|filter| filter.in_file(file.columns()));
+        if filter.as_ref().is_some_and(BatchFilter::wants_nothing) {
+            skip_all(&*file, &source.metrics);
+            return Ok(None);
+        }
+        let rows = WantedRows {
+            columns,
+            filter,
+            deletes,
+        };
+        Ok(Some(Opened { file, rows }))
     }))
+}
+
+/// Counts the rows of a file of which none is wanted.
+fn skip_all(file: &dyn DataFile, metrics: &ReadMetrics) {
+    let units = file.units();
+    ReadMetrics::add(&metrics.row_groups_skipped, units.len() as u64);
+    for rows in units.iter().filter_map(|unit| unit.rows) {
+        ReadMetrics::add(&metrics.rows_skipped, rows);
+    }
 }
 
 fn fetch(source: Source, file: Arc<dyn DataFile>, unit: usize) -> Spawned<Fetched> {
@@ -257,18 +319,13 @@ async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<boo
     loop {
         decoder.prepare().await?;
         let started = Instant::now();
-        let first_row = decoder.next_row();
-        let Some(batch) = decoder.next()? else {
+        let Some((batch, positions)) = decoder.next()? else {
             return Ok(true);
         };
-        let decoded_rows = batch.num_rows() as u64;
-        let batch = match &unit.deletes {
-            None => batch,
-            Some(deletes) => panics::caught("deletes", || deletes.0.apply(first_row, batch))
-                .map_err(|error| error.in_file(unit.file.path()))?,
-        };
-        let deleted = decoded_rows.saturating_sub(batch.num_rows() as u64);
-        ReadMetrics::add(&shared.metrics.rows_deleted, deleted);
+        let batch = panics::caught("wanted rows", || {
+            unit.rows.0.of(batch, positions, &shared.metrics)
+        })
+        .map_err(|error| error.in_file(unit.file.path()))?;
         let pieces = size::split(batch, BATCH_BYTES);
         ReadMetrics::add_time(&shared.metrics.decode_nanoseconds, started.elapsed());
         for (piece, bytes) in pieces {

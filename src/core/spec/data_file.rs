@@ -106,8 +106,35 @@ pub(super) struct DataFileReader {
     pub spec_id: i32,
     /// Reads their partitions.
     pub partition: PartitionReader,
-    /// Whether to keep all that the writer recorded about columns, most of a manifest's bytes, or only their sizes.
-    pub with_stats: bool,
+    /// What to keep of what the writer recorded about columns, most of a manifest's bytes.
+    pub stats: WantedStats,
+}
+
+/// What to keep of the statistics of columns; their sizes are always kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum WantedStats {
+    /// Everything.
+    All,
+    /// What is about the fields with these ids, in ascending order.
+    Of(Box<[i32]>),
+}
+
+impl WantedStats {
+    /// Whether anything but sizes is kept.
+    fn any(&self) -> bool {
+        match self {
+            Self::All => true,
+            Self::Of(field_ids) => !field_ids.is_empty(),
+        }
+    }
+
+    /// Whether what is about the field with this id is kept.
+    fn includes(&self, field_id: i32) -> bool {
+        match self {
+            Self::All => true,
+            Self::Of(field_ids) => field_ids.binary_search(&field_id).is_ok(),
+        }
+    }
 }
 
 impl DataFileReader {
@@ -173,8 +200,8 @@ impl DataFileReader {
                     file.content_size_in_bytes = decoder.long(schema)?;
                 }
                 _ => {
-                    let wanted = self.with_stats || field.id == Some(id::COLUMN_SIZES);
-                    if !wanted || !read_metrics(field, decoder, &mut stats)? {
+                    let wanted = self.stats.any() || field.id == Some(id::COLUMN_SIZES);
+                    if !wanted || !read_metrics(field, decoder, &self.stats, &mut stats)? {
                         decoder.skip(schema)?;
                     }
                 }
@@ -205,6 +232,7 @@ impl DataFileReader {
 fn read_metrics<'a>(
     field: &AvroField,
     decoder: &mut Decoder<'a>,
+    wanted: &WantedStats,
     stats: &mut FileStatsBuilder<'a>,
 ) -> Result<bool> {
     let (key_id, count): (i32, fn(i64) -> Metric<'a>) = match field.id {
@@ -216,6 +244,7 @@ fn read_metrics<'a>(
             read_bounds(
                 field,
                 decoder,
+                wanted,
                 stats,
                 id::LOWER_BOUNDS_KEY,
                 Metric::LowerBound,
@@ -226,6 +255,7 @@ fn read_metrics<'a>(
             read_bounds(
                 field,
                 decoder,
+                wanted,
                 stats,
                 id::UPPER_BOUNDS_KEY,
                 Metric::UpperBound,
@@ -235,7 +265,9 @@ fn read_metrics<'a>(
         _ => return Ok(false),
     };
     decoder.int_map(&field.schema, key_id, |field_id, schema, decoder| {
-        if let Some(value) = decoder.long(schema)? {
+        if let Some(value) = decoder.long(schema)?
+            && (key_id == id::COLUMN_SIZES_KEY || wanted.includes(field_id))
+        {
             stats.push(field_id, count(value));
         }
         Ok(())
@@ -246,12 +278,15 @@ fn read_metrics<'a>(
 fn read_bounds<'a>(
     field: &AvroField,
     decoder: &mut Decoder<'a>,
+    wanted: &WantedStats,
     stats: &mut FileStatsBuilder<'a>,
     key_id: i32,
     bound: fn(&'a [u8]) -> Metric<'a>,
 ) -> Result<()> {
     decoder.int_map(&field.schema, key_id, |field_id, schema, decoder| {
-        if let Some(value) = decoder.bytes(schema)? {
+        if let Some(value) = decoder.bytes(schema)?
+            && wanted.includes(field_id)
+        {
             stats.push(field_id, bound(value));
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use super::avro::{AvroFile, AvroSchema, Decoder, corrupt};
-use super::data_file::{DataContent, DataFile, DataFileReader};
+use super::data_file::{DataContent, DataFile, DataFileReader, WantedStats};
 use super::manifest_fields::{self as fields, data_file, manifest_entry as id};
 use super::manifest_list::{ManifestContent, ManifestFile};
 use super::partition::PartitionSpec;
@@ -118,7 +118,7 @@ impl ManifestReader {
             data_files: DataFileReader {
                 spec_id,
                 partition: PartitionReader::new(partition, partition_type.as_ref()),
-                with_stats: true,
+                stats: WantedStats::All,
             },
             inherited: Inheritance::new(manifest, &header),
             file,
@@ -129,8 +129,17 @@ impl ManifestReader {
 
     /// Passes over what the writer recorded about columns but for their sizes.
     #[must_use]
-    pub fn with_sizes_only(mut self) -> Self {
-        self.data_files.with_stats = false;
+    pub fn with_sizes_only(self) -> Self {
+        self.with_stats_of([])
+    }
+
+    /// Passes over what the writer recorded about columns but for their sizes, and all of the columns with
+    /// these field ids.
+    #[must_use]
+    pub fn with_stats_of(mut self, field_ids: impl IntoIterator<Item = i32>) -> Self {
+        let mut field_ids: Vec<_> = field_ids.into_iter().collect();
+        field_ids.sort_unstable();
+        self.data_files.stats = WantedStats::Of(field_ids.into());
         self
     }
 

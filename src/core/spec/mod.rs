@@ -48,7 +48,8 @@ mod value_json;
 pub use data_file::{DataContent, DataFile, FileFormat};
 pub use deletion_vector::parse_deletion_vector;
 pub use expression::{
-    Check, Comparison, Predicate, PruningLevels, RowFilter, ScanFilter, Term, Test, compare_values,
+    Check, Comparison, PossibleValues, Predicate, PruningLevels, RowFilter, ScanFilter, Term, Test,
+    UpperEnd, Verdict, compare_values,
 };
 pub use file_stats::{ColumnStats, FileStats};
 pub use manifest::{ManifestEntry, ManifestEntryStatus, ManifestHeader, ManifestReader};

@@ -1,26 +1,31 @@
 //! Planning: which columns a query needs, which state of the table, how many rows there are, and the one path to them.
 //! Reads metadata only, never a data file.
 
-use pgrx::pg_sys::{self, Cost, Index, List, Oid, PlannerInfo, RelOptInfo};
+use std::sync::Arc;
+
+use iceberg_core::plan::ScanPlan;
+use pgrx::pg_sys::{self, Index, List, Oid, PlannerInfo, RelOptInfo};
 use pgrx::{PgMemoryContexts, pg_guard};
 
+use super::paths;
 use super::relation::{ForeignRelation, effective_role};
 use super::selector_qual;
+use crate::session::tables::Scope;
 
 /// What planning keeps between its callbacks, in the relation's `fdw_private`.
-struct PlanState {
+pub struct PlanState {
     /// The columns that the query needs, ascending.
-    attribute_numbers: Vec<i16>,
-    /// Bytes of all data files.
-    total_bytes: f64,
-    /// Rows of all data files.
-    total_rows: f64,
+    pub attribute_numbers: Vec<i16>,
+    /// The table in the state that the plan is made for.
+    pub relation: ForeignRelation,
+    /// The files of that state that must be read.
+    pub files: Arc<ScanPlan>,
+    /// About how many rows they have.
+    pub rows: f64,
 }
 
 /// Rows assumed where no manifest tells.
 const UNKNOWN_ROWS: f64 = 1_000_000.0;
-/// Cost of reading a table's metadata before the first row, in the planner's units.
-const STARTUP_COST: Cost = 25.0;
 
 /// `GetForeignRelSize`: loads the table's metadata and sets rows and width.
 ///
@@ -41,16 +46,17 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
             selector_qual::wait_for_others(root, relation, selector);
         }
         let selection = selector.and_then(|selector| selector_qual::estimate(root, &selector));
-        let opened = ForeignRelation::open(relation_oid, role, &attribute_numbers, selection);
+        let opened = ForeignRelation::open(
+            relation_oid,
+            role,
+            &attribute_numbers,
+            selection,
+            Scope::Now,
+        );
         let plan = opened.plan_files();
         let total_rows = plan
             .remaining_records()
             .map_or(UNKNOWN_ROWS, |records| records as f64);
-        let state = PlanState {
-            attribute_numbers,
-            total_bytes: plan.total_bytes as f64,
-            total_rows,
-        };
         (*relation).tuples = total_rows;
         (*relation).rows = pg_sys::clamp_row_est(
             total_rows
@@ -63,44 +69,15 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
                 ),
         );
         (*(*relation).reltarget).width = opened.row_width(&plan);
+        let state = PlanState {
+            attribute_numbers,
+            relation: opened,
+            files: plan,
+            rows: total_rows,
+        };
         (*relation).fdw_private = PgMemoryContexts::CurrentMemoryContext
             .leak_and_drop_on_delete(state)
             .cast();
-    }
-}
-
-/// `GetForeignPaths`: one path, a scan of all files. Where another relation's values select the state, it is
-/// parameterised by that relation, as one that is LATERAL to it.
-///
-/// # Safety
-/// Called by the planner only, after [`get_foreign_rel_size`].
-#[pg_guard]
-pub unsafe extern "C-unwind" fn get_foreign_paths(
-    root: *mut PlannerInfo,
-    relation: *mut RelOptInfo,
-    _relation_oid: Oid,
-) {
-    // SAFETY: the planner hands over valid nodes; `fdw_private` was set by get_foreign_rel_size.
-    unsafe {
-        let state = &*(*relation).fdw_private.cast::<PlanState>();
-        let (startup_cost, total_cost) = cost(root, relation, state);
-        let path = pg_sys::create_foreignscan_path(
-            root,
-            relation,
-            std::ptr::null_mut(),
-            (*relation).rows,
-            #[cfg(feature = "pg18")]
-            0,
-            startup_cost,
-            total_cost,
-            std::ptr::null_mut(),
-            (*relation).lateral_relids,
-            std::ptr::null_mut(),
-            #[cfg(any(feature = "pg17", feature = "pg18"))]
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-        );
-        pg_sys::add_path(relation, path.cast());
     }
 }
 
@@ -114,7 +91,7 @@ pub unsafe extern "C-unwind" fn get_foreign_plan(
     _root: *mut PlannerInfo,
     relation: *mut RelOptInfo,
     _relation_oid: Oid,
-    _best_path: *mut pg_sys::ForeignPath,
+    best_path: *mut pg_sys::ForeignPath,
     target_list: *mut List,
     scan_clauses: *mut List,
     outer_plan: *mut pg_sys::Plan,
@@ -129,7 +106,9 @@ pub unsafe extern "C-unwind" fn get_foreign_plan(
                 pg_sys::lappend_int(list, i32::from(*number))
             });
         let (selector, local_clauses) = selector_qual::take_out(scan_clauses, (*relation).relid);
-        let mut private = pg_sys::lappend(std::ptr::null_mut(), columns.cast());
+        let mode = pg_sys::lappend_int(std::ptr::null_mut(), paths::mode_of(best_path).number());
+        let mut private = pg_sys::lappend(std::ptr::null_mut(), mode.cast());
+        private = pg_sys::lappend(private, columns.cast());
         let mut expressions = std::ptr::null_mut();
         if let Some(selector) = selector {
             let kind = pg_sys::lappend_int(std::ptr::null_mut(), selector.kind.number());
@@ -196,27 +175,5 @@ unsafe fn needed_attributes(relation: *mut RelOptInfo, relation_oid: Oid) -> Vec
             .map(|attribute| attribute.attnum)
             .filter(|number| whole_row || is_used(i32::from(*number)))
             .collect()
-    }
-}
-
-/// Startup and total cost of a scan, in the planner's units.
-///
-/// # Safety
-/// `root` and `relation` are the planner's.
-unsafe fn cost(
-    _root: *mut PlannerInfo,
-    relation: *mut RelOptInfo,
-    state: &PlanState,
-) -> (Cost, Cost) {
-    // SAFETY: by the contract; the others are backend variables.
-    unsafe {
-        let pages = state.total_bytes / f64::from(pg_sys::BLCKSZ);
-        let quals = (*relation).baserestrictcost;
-        let startup = STARTUP_COST + quals.startup;
-        let per_row = pg_sys::cpu_tuple_cost + quals.per_tuple;
-        (
-            startup,
-            startup + pages * pg_sys::seq_page_cost + state.total_rows * per_row,
-        )
     }
 }

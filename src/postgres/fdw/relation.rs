@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use iceberg_core::catalog::{self, Table};
+use iceberg_core::catalog::Table;
 use iceberg_core::plan::{ScanPlan, plan_files};
 use iceberg_core::read::{MetadataColumn, OutputColumn};
 use iceberg_core::spec::{
@@ -20,6 +20,7 @@ use super::width;
 use crate::error::{OrRaise, Report};
 use crate::options::table::{ColumnOptions, TableOptions};
 use crate::privileges::check_local_read;
+use crate::session::tables::{self, Scope};
 use crate::session::wait;
 use crate::types::batch::ColumnPlan;
 use crate::types::conversion::{Conversion, PostgresType};
@@ -53,12 +54,13 @@ impl ForeignRelation {
         role: Oid,
         attribute_numbers: &[i16],
         selection: Option<Selection>,
+        scope: Scope,
     ) -> Self {
         let options = TableOptions::of_relation(relation);
         let selection = selection.unwrap_or_else(|| Selection::of_table(&options));
         check_local_read(role);
         let location = options.location.clone();
-        let table = wait(catalog::open_table(options.into_core()));
+        let table = tables::open(options.into_core(), scope);
         let metadata = table.metadata();
         let selected = metadata.select_snapshot(&selection.selector).or_raise();
         let columns = match_columns(
@@ -133,6 +135,17 @@ impl ForeignRelation {
     /// About how many bytes a row of the matched columns has.
     pub fn row_width(&self, plan: &ScanPlan) -> i32 {
         width::row_width(&self.columns, plan)
+    }
+}
+
+/// The table of a foreign table, opened for `role` in the state that its scope sees, which `metadata_file` decides if it
+/// is given; raises an error where that cannot be.
+pub fn table_of(relation: Oid, role: Oid, scope: Scope, metadata_file: Option<String>) -> Table {
+    check_local_read(role);
+    let options = TableOptions::of_relation(relation).into_core();
+    match metadata_file {
+        None => tables::open(options, scope),
+        Some(file) => tables::open_as_of(options, scope, file),
     }
 }
 

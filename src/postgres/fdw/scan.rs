@@ -9,12 +9,13 @@ use iceberg_core::read::{BatchReceiver, ReadMetrics, ReadRequest, RecvOutcome, r
 use pgrx::pg_sys::{self, Datum, ForeignScanState};
 use pgrx::{PgMemoryContexts, pg_guard};
 
-use super::relation::{ForeignRelation, effective_role};
+use super::parallel::{self, Mode, Participation};
+use super::relation::{ForeignRelation, effective_role, table_of};
 use super::selection::Selection;
 use super::selector_qual::{Chooser, Kind};
 use crate::error::OrRaise;
 use crate::list;
-use crate::session::{runtime, settings, wait::INTERRUPT_PERIOD};
+use crate::session::{runtime, settings, tables::Scope, wait::INTERRUPT_PERIOD};
 use crate::types::batch::{ColumnPlan, DatumBatch};
 use crate::types::finish::Finish;
 
@@ -26,6 +27,10 @@ pub struct ScanState {
     pub chooser: Option<Chooser>,
     /// What the reader has done, over all rescans.
     pub metrics: Arc<ReadMetrics>,
+    /// How it takes part in parallel queries.
+    pub mode: Mode,
+    /// Its part in a parallel query, once that has begun.
+    pub parallel: Option<Participation>,
     target: Target,
     receiver: Option<BatchReceiver<DatumBatch>>,
     batch: Option<DatumBatch>,
@@ -37,6 +42,8 @@ struct Target {
     relation: pg_sys::Oid,
     role: pg_sys::Oid,
     attribute_numbers: Vec<i16>,
+    /// The query that the scan is part of.
+    query: *mut pg_sys::EState,
     /// How many columns a row has.
     width: usize,
     /// Where what lives as long as the query is allocated.
@@ -75,6 +82,7 @@ pub unsafe extern "C-unwind" fn begin_foreign_scan(node: *mut ForeignScanState, 
         let scan: *mut pg_sys::ForeignScan = (*node).ss.ps.plan.cast();
         let private = (*scan).fdw_private;
         let mut private = list::pointers::<pg_sys::List>(private);
+        let mode = integers(private.next()).first().copied().unwrap_or(0);
         let attribute_numbers = integers(private.next())
             .into_iter()
             .map(|number| number as i16)
@@ -92,10 +100,13 @@ pub unsafe extern "C-unwind" fn begin_foreign_scan(node: *mut ForeignScanState, 
             opened: None,
             chooser,
             metrics: Arc::default(),
+            mode: Mode::from_number(mode),
+            parallel: None,
             target: Target {
                 relation: (*(*node).ss.ss_currentRelation).rd_id,
                 role: effective_role(executed_role(scan, estate)),
                 attribute_numbers,
+                query: estate,
                 width: (*descriptor).natts as usize,
                 context,
             },
@@ -103,7 +114,10 @@ pub unsafe extern "C-unwind" fn begin_foreign_scan(node: *mut ForeignScanState, 
             batch: None,
             next_row: 0,
         };
-        if !chooser.is_some_and(|chooser| chooser.waits) {
+        // A worker will be told which state to read.
+        let waits = parallel::is_worker() && state.mode != Mode::Alone
+            || chooser.is_some_and(|chooser| chooser.waits);
+        if !waits {
             state.choose(node);
         }
         (*node).fdw_state = PgMemoryContexts::For(context)
@@ -168,10 +182,40 @@ pub unsafe extern "C-unwind" fn end_foreign_scan(node: *mut ForeignScanState) {
         if let Some(state) = (*node).fdw_state.cast::<ScanState>().as_mut() {
             state.stop();
         }
+        parallel::shutdown_foreign_scan(node);
     }
 }
 
 impl ScanState {
+    /// The state of the table that is selected now, opened.
+    ///
+    /// # Safety
+    /// `node` is the one that this state is of.
+    pub unsafe fn open_again(&mut self, node: *mut ForeignScanState) -> &OpenedScan {
+        // SAFETY: by the contract.
+        unsafe { self.choose_again(node) };
+        let Some(opened) = &self.opened else {
+            unreachable!("a state that is chosen is open")
+        };
+        opened
+    }
+
+    /// The table's metadata file, as all of the query sees it.
+    pub fn metadata_file(&self) -> String {
+        let target = &self.target;
+        let scope = Scope::Query(target.query);
+        table_of(target.relation, target.role, scope, None)
+            .metadata_file()
+            .to_string()
+    }
+
+    /// Makes this metadata file the one that the query sees.
+    pub fn follow(&self, metadata_file: String) {
+        let target = &self.target;
+        let scope = Scope::Query(target.query);
+        table_of(target.relation, target.role, scope, Some(metadata_file));
+    }
+
     /// Opens the state of the table that is selected now, unless it is open already.
     ///
     /// # Safety
@@ -250,6 +294,10 @@ impl ScanState {
             .iter()
             .map(|column| column.plan.clone())
             .collect();
+        let share = match &self.parallel {
+            Some(parallel) => parallel.share(&opened.relation, &opened.plan),
+            None => parallel::alone(&opened.plan),
+        };
         let request = ReadRequest {
             schema: Arc::clone(opened.relation.schema()),
             columns: opened
@@ -258,11 +306,12 @@ impl ScanState {
                 .iter()
                 .map(|column| column.source)
                 .collect(),
-            tasks: opened.plan.tasks.clone(),
+            tasks: share.tasks,
+            queue: share.queue,
             files: Arc::clone(opened.relation.files()),
             levels: settings::pruning_levels(),
-            threads: settings::scan_threads(),
-            memory: settings::scan_memory(),
+            threads: settings::scan_threads().div_ceil(share.participants),
+            memory: settings::scan_memory() / share.participants,
             metrics: Arc::clone(&self.metrics),
         };
         read(
@@ -319,8 +368,13 @@ impl ScanState {
 impl Target {
     /// Opens the table in the state that a query selects, or else settings and options.
     fn open(&self, selection: Option<Selection>) -> OpenedScan {
-        let relation =
-            ForeignRelation::open(self.relation, self.role, &self.attribute_numbers, selection);
+        let relation = ForeignRelation::open(
+            self.relation,
+            self.role,
+            &self.attribute_numbers,
+            selection,
+            Scope::Query(self.query),
+        );
         let plan = relation.plan_files();
         let columns: Vec<OutputColumn> = relation
             .columns()

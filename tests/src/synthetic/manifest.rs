@@ -15,6 +15,7 @@ pub(super) struct Entry {
     pub partition: Json,
     pub first_row_id: Option<i64>,
     pub sequence_number: Option<i64>,
+    pub sort_order_id: Option<i32>,
 }
 
 /// The partition spec of a data manifest: its id, its fields as table metadata has them, and the Avro type of each
@@ -171,7 +172,7 @@ pub(super) fn manifest(snapshot_id: i64, spec: &Spec, schema: &Json, entries: &[
             "content": 0, "file_path": entry.path, "file_format": "PARQUET",
             "partition": spec.tuple(&entry.partition),
             "record_count": entry.records, "file_size_in_bytes": entry.size, "equality_ids": null,
-            "first_row_id": entry.first_row_id, "referenced_data_file": null, "content_offset": null,
+            "sort_order_id": entry.sort_order_id, "first_row_id": entry.first_row_id, "referenced_data_file": null, "content_offset": null,
             "content_size_in_bytes": null,
         });
         Record {
@@ -197,7 +198,7 @@ pub(super) fn delete_manifest(
         json!({
             "content": entry.content, "file_path": entry.path, "file_format": entry.format, "partition": {},
             "record_count": entry.records, "file_size_in_bytes": entry.size, "equality_ids": equality_ids,
-            "first_row_id": null, "referenced_data_file": entry.referenced_data_file,
+            "sort_order_id": null, "first_row_id": null, "referenced_data_file": entry.referenced_data_file,
             "content_offset": entry.content_offset, "content_size_in_bytes": entry.content_size,
         })
     });
@@ -236,6 +237,7 @@ pub(crate) fn manifest_of(
         long_map(125, "lower_bounds", (126, 127), "bytes"),
         long_map(128, "upper_bounds", (129, 130), "bytes"),
         optional(135, "equality_ids", equality_ids),
+        optional(140, "sort_order_id", json!("int")),
         optional(142, "first_row_id", json!("long")),
         optional(143, "referenced_data_file", json!("string")),
         optional(144, "content_offset", json!("long")),

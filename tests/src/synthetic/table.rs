@@ -133,6 +133,7 @@ impl Table {
             partition: json!({}),
             first_row_id: None,
             sequence_number: None,
+            sort_order_id: None,
         });
         self
     }
@@ -155,6 +156,7 @@ impl Table {
             partition: json!({}),
             first_row_id: None,
             sequence_number: None,
+            sort_order_id: None,
         });
         self
     }
@@ -200,6 +202,12 @@ impl Table {
         let last = self.last();
         last.status = status;
         last.sequence_number = sequence_number;
+        self
+    }
+
+    /// The id of the order that the last file is said to be sorted by.
+    pub fn sorted_by(mut self, sort_order_id: i32) -> Table {
+        self.last().sort_order_id = Some(sort_order_id);
         self
     }
 

@@ -3,8 +3,14 @@
 
 mod filter;
 mod order;
+mod possible_values;
 mod predicate;
+mod transformed;
+mod verdict;
 
 pub use filter::{PruningLevels, RowFilter, ScanFilter};
 pub use order::compare_values;
+pub use possible_values::{PossibleValues, UpperEnd};
 pub use predicate::{Check, Comparison, Predicate, Term, Test};
+pub(crate) use transformed::is_computed_alike;
+pub use verdict::Verdict;

@@ -1,0 +1,74 @@
+//! What manifests tell of a column of a file: how many of its values are null or NaN, and its bounds.
+//! Spec: "Data File Fields" (metrics), "Scan Planning".
+
+use crate::spec::schema::MAX_COLUMN_ID;
+use crate::spec::{DataFile, FileFormat, PossibleValues, PrimitiveType, Schema, TableMetadata};
+
+/// A column that manifests may tell of.
+#[derive(Debug, Clone)]
+pub(super) struct Column<'a> {
+    field_id: i32,
+    field_type: &'a PrimitiveType,
+    /// Whether it is no part of a struct.
+    top_level: bool,
+}
+
+impl<'a> Column<'a> {
+    pub fn new(metadata: &TableMetadata, field_id: i32, field_type: &'a PrimitiveType) -> Self {
+        let has = |schema: &Schema| schema.fields().field_by_id(field_id).is_some();
+        Self {
+            field_id,
+            field_type,
+            top_level: metadata.schemas.values().any(|schema| has(schema)),
+        }
+    }
+
+    /// What values the column may have in a file.
+    pub fn values_in(&self, file: &DataFile) -> PossibleValues {
+        let mut values = PossibleValues::unknown(self.field_type);
+        // Metadata columns such as `_row_id` have values where the file has nulls.
+        if self.field_id > MAX_COLUMN_ID {
+            return values;
+        }
+        if file.record_count == Some(0) {
+            values.nulls = false;
+            values.nans = false;
+            values.others = false;
+            return values;
+        }
+        let Some(stats) = file.stats.column(self.field_id) else {
+            return values;
+        };
+        let rows = file.record_count;
+        let counted = stats.value_count;
+        let covers_rows = match (counted, rows) {
+            (Some(counted), Some(rows)) => counted >= rows,
+            // Of a column of its own, each row has a value; of a part of a struct, a struct that is null need
+            // not be counted.
+            _ => self.top_level,
+        };
+        let may_miss_nulls = !self.top_level && file.file_format == FileFormat::Orc;
+        values.nulls = stats.null_value_count != Some(0) || !covers_rows || may_miss_nulls;
+        values.nans = values.nans && stats.nan_value_count != Some(0);
+        let total = if self.top_level {
+            rows.or(counted)
+        } else {
+            counted
+        };
+        let bounded = stats.lower_bound.is_some() || stats.upper_bound.is_some();
+        if !bounded && let Some((nulls, total)) = stats.null_value_count.zip(total) {
+            let nans = if values.nans {
+                stats.nan_value_count.unwrap_or(0)
+            } else {
+                0
+            };
+            values.nans = values.nans && nulls < total;
+            values.others = nulls.saturating_add(nans) < total;
+        }
+        values.between(
+            self.field_type,
+            stats.lower_bound.as_deref(),
+            stats.upper_bound.as_deref(),
+        )
+    }
+}

@@ -1,0 +1,88 @@
+//! From the batches that a file decodes to, to the rows that come out: those that are wanted and
+//! not deleted, without the columns that only filters and deletes look at.
+//! Spec: "Scan Planning", "Delete Formats".
+
+use arrow::array::{BooleanArray, RecordBatch};
+use arrow::buffer::BooleanBuffer;
+use arrow::compute::FilterBuilder;
+
+use super::added_columns::{ReadColumns, batch_of};
+use super::deletes::FileDeletes;
+use super::filter::BatchFilter;
+use super::metrics::ReadMetrics;
+use super::row_positions::RowPositions;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Which rows of one file come out, and how.
+#[derive(Debug)]
+pub(super) struct WantedRows {
+    /// The columns that the file is read with.
+    pub(super) columns: ReadColumns,
+    /// What must be true of the rows.
+    pub(super) filter: Option<BatchFilter>,
+    /// What is deleted.
+    pub(super) deletes: Option<FileDeletes>,
+}
+
+impl WantedRows {
+    /// The rows of a batch that come out.
+    ///
+    /// # Errors
+    /// Without the file's name.
+    pub(super) fn of(
+        &self,
+        mut batch: RecordBatch,
+        mut positions: RowPositions,
+        metrics: &ReadMetrics,
+    ) -> Result<RecordBatch> {
+        let mut kept = None;
+        if let Some(filter) = &self.filter {
+            let wanted = filter.wanted(batch.columns(), batch.num_rows())?;
+            ReadMetrics::add(&metrics.rows_skipped, unset(&wanted));
+            if !wanted.has_true() {
+                return self.columns.output(batch.slice(0, 0));
+            }
+            if wanted.has_false() {
+                kept = Some(wanted);
+            }
+        }
+        if let Some(deletes) = &self.deletes {
+            if let Some(wanted) = kept.take() {
+                positions = positions.kept(&wanted);
+                batch = filtered(batch, wanted)?;
+            }
+            kept = deletes.kept(&positions, &batch)?;
+            if let Some(kept) = &kept {
+                ReadMetrics::add(&metrics.rows_deleted, unset(kept));
+            }
+        }
+        let batch = self.columns.output(batch)?;
+        match kept {
+            None => Ok(batch),
+            Some(kept) => filtered(batch, kept),
+        }
+    }
+}
+
+/// How many bits are not set.
+fn unset(bits: &BooleanBuffer) -> u64 {
+    (bits.len() - bits.count_set_bits()) as u64
+}
+
+/// The rows whose bits are set.
+fn filtered(batch: RecordBatch, kept: BooleanBuffer) -> Result<RecordBatch> {
+    let rows = kept.count_set_bits();
+    let kept = BooleanArray::new(kept, None);
+    let columns = batch.columns();
+    let mut filter = FilterBuilder::new(&kept);
+    if columns.len() > 1 {
+        filter = filter.optimize();
+    }
+    let filter = filter.build();
+    let columns = columns
+        .iter()
+        .map(|column| filter.filter(column))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
+    batch_of(batch.schema(), columns, rows)
+}
