@@ -24,6 +24,7 @@ mod panics;
 mod parquet_file;
 mod projection;
 mod rewritten;
+mod row_groups;
 mod row_positions;
 mod size;
 mod stored;
