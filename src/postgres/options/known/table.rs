@@ -311,7 +311,8 @@ pub const OPTIONS: &[OptionRow] = &[
         "What the column tells about the row, instead of something in it: the data file (text), the \
          position in it from 0 (int8), the row's id in tables of format version 3 and the sequence \
          number of its last change (int8 both), the partition spec of the file (int4), its \
-         partition (jsonb)",
+         partition (jsonb); and of changes their kind (text), their snapshot's place among those \
+         that are read (int4), and that snapshot (int8)",
     ),
     row(
         "import_collate",
