@@ -63,6 +63,10 @@ const SWITCHES: &[&str] = &[
     "enable_pushdown",
 ];
 
+/// Makes plans of several processes, however little there is to read.
+const PARALLEL: &str = "SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0; \
+    SET LOCAL min_parallel_table_scan_size = 0; SET LOCAL max_parallel_workers_per_gather = 2; ";
+
 impl Settings {
     fn all_off() -> Self {
         Settings(
@@ -82,6 +86,9 @@ impl Settings {
             if chance.percent(50) {
                 text.push_str(&format!("SET LOCAL iceberg_fdw.{name} = off; "));
             }
+        }
+        if chance.percent(25) {
+            text.push_str(PARALLEL);
         }
         Settings(text)
     }
