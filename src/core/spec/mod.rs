@@ -3,6 +3,7 @@
 
 pub mod avro;
 mod calendar;
+mod change_range;
 #[cfg(test)]
 pub(crate) mod corpus_tests;
 pub mod data_file;
@@ -30,7 +31,7 @@ pub mod snapshot_selection;
 pub mod sort_order;
 pub mod statistics_file;
 #[cfg(test)]
-mod strategies;
+pub(crate) mod strategies;
 pub mod table_metadata;
 #[cfg(test)]
 mod table_metadata_fault_tests;
