@@ -56,14 +56,18 @@ impl<'a> Column<'a> {
             counted
         };
         let bounded = stats.lower_bound.is_some() || stats.upper_bound.is_some();
-        if !bounded && let Some((nulls, total)) = stats.null_value_count.zip(total) {
-            let nans = if values.nans {
-                stats.nan_value_count.unwrap_or(0)
-            } else {
-                0
-            };
-            values.nans = values.nans && nulls < total;
-            values.others = nulls.saturating_add(nans) < total;
+        // So many at least.
+        let nulls = stats.null_value_count.unwrap_or(0);
+        let nans = stats.nan_value_count.filter(|_| values.nans).unwrap_or(0);
+        let either = nulls.saturating_add(nans);
+        if let Some(total) = total
+            && !bounded
+            && either == total
+            && (total > 0 || !self.top_level)
+        {
+            values.others = false;
+            values.nans = values.nans && nans > 0;
+            values.nulls = values.nulls && (nulls > 0 || !covers_rows);
         }
         values.between(
             self.field_type,

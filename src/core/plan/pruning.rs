@@ -207,3 +207,7 @@ impl Pruning<'_> {
             .collect()
     }
 }
+
+#[cfg(test)]
+#[path = "pruning_tests.rs"]
+mod tests;

@@ -23,6 +23,7 @@ mod pages;
 mod panics;
 mod parquet_file;
 mod projection;
+mod row_groups;
 mod row_positions;
 mod size;
 mod stored;

@@ -18,7 +18,7 @@ use super::channel::BatchSender;
 use super::decode::BATCH_BYTES;
 use super::deletes::{DeleteMemory, InUse, PendingDeletes};
 use super::filter::BatchFilter;
-use super::format::{self, DataFile, Fetched};
+use super::format::{self, DataFile, Fetched, Wanted, WorkUnit};
 use super::metrics::ReadMetrics;
 use super::panics;
 use super::parquet_file::Source;
@@ -28,7 +28,7 @@ use super::task_queue::Tasks;
 use super::wanted_rows::WantedRows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
-use crate::spec::{NestedField, Schema};
+use crate::spec::{NestedField, PruningLevels, Schema};
 
 /// How many files may be opened, and how many row groups fetched, ahead of the decoders, however
 /// little memory they need. A read begins with fewer and grows as rows are used, so that one that
@@ -57,6 +57,8 @@ struct WantedColumns {
     fields: Arc<[Arc<NestedField>]>,
     /// Their schema.
     output: SchemaRef,
+    /// How rows may be passed over.
+    levels: PruningLevels,
 }
 
 /// A file that is being opened.
@@ -144,6 +146,7 @@ async fn fetch_all<T>(
         table: Arc::clone(&request.schema),
         output: output_schema(&wanted),
         fields: wanted,
+        levels: request.levels,
     });
     let source = Source {
         files: Arc::clone(&request.files),
@@ -205,20 +208,15 @@ async fn fetch_all<T>(
             continue;
         };
         let in_use = rows.deletes.is_some().then(|| delete_memory.in_use());
+        // The file lacks a column, and what stands for it says so.
+        let nothing_is_wanted = rows.filter.as_ref().is_some_and(BatchFilter::wants_nothing);
         let rows = Arc::new((rows, in_use));
-        let metrics = &request.metrics;
-        if part.as_ref().is_none_or(|part| part.start == 0) {
-            ReadMetrics::add(&metrics.files_opened, 1);
-        }
-        for (index, unit) in file.units().iter().enumerate() {
-            if part
-                .as_ref()
-                .is_some_and(|part| !part.contains(&unit.start))
-            {
+        for (index, unit) in units_of_part(&*file, part.as_ref()) {
+            if unit.rows == Some(0) {
                 continue;
             }
-            ReadMetrics::add(&metrics.row_groups_total, 1);
-            if unit.rows == Some(0) {
+            if unit.is_skipped || nothing_is_wanted {
+                skip(unit, &request.metrics);
                 continue;
             }
             shared.ahead.take().await?;
@@ -259,8 +257,12 @@ fn open(
             Some((_, deletes, _)) => deletes.add_columns(&mut fields)?,
             None => Vec::new(),
         };
-        let columns = ReadColumns::new(fields, &wanted.fields, &wanted.output);
-        let open = format::open(&source, &task, &columns.fields, &columns.schema);
+        let in_file = Wanted {
+            columns: ReadColumns::new(fields, &wanted.fields, &wanted.output),
+            filter,
+            levels: wanted.levels,
+        };
+        let open = format::open(&source, &task, &in_file);
         let (file, deletes) = match deletes {
             None => (open.await?, None),
             Some((number, deletes, memory)) => {
@@ -269,13 +271,15 @@ fn open(
                 (file, Some(deletes))
             }
         };
-        let filter = filter.and_then(|filter| filter.in_file(file.columns()));
-        if filter.as_ref().is_some_and(BatchFilter::wants_nothing) {
-            skip_all(&*file, &source.metrics);
-            return Ok(None);
+        let part = task.part.as_ref();
+        if part.is_none_or(|part| part.start == 0) {
+            ReadMetrics::add(&source.metrics.files_opened, 1);
         }
+        let row_groups = units_of_part(&*file, part).count() as u64;
+        ReadMetrics::add(&source.metrics.row_groups_total, row_groups);
+        let filter = in_file.filter_in_file(file.columns());
         let rows = WantedRows {
-            columns,
+            columns: in_file.columns,
             filter,
             deletes,
         };
@@ -283,13 +287,19 @@ fn open(
     }))
 }
 
-/// Counts the rows of a file of which none is wanted.
-fn skip_all(file: &dyn DataFile, metrics: &ReadMetrics) {
-    let units = file.units();
-    ReadMetrics::add(&metrics.row_groups_skipped, units.len() as u64);
-    for rows in units.iter().filter_map(|unit| unit.rows) {
-        ReadMetrics::add(&metrics.rows_skipped, rows);
-    }
+/// Counts a unit that is passed over.
+fn skip(unit: &WorkUnit, metrics: &ReadMetrics) {
+    ReadMetrics::add(&metrics.row_groups_skipped, 1);
+    ReadMetrics::add(&metrics.rows_skipped, unit.rows.unwrap_or(0));
+}
+
+/// The units of a part of a file, with their places in it.
+fn units_of_part<'a>(
+    file: &'a dyn DataFile,
+    part: Option<&'a Range<u64>>,
+) -> impl Iterator<Item = (usize, &'a WorkUnit)> {
+    let units = file.units().iter().enumerate();
+    units.filter(move |(_, unit)| part.is_none_or(|part| part.contains(&unit.start)))
 }
 
 fn fetch(source: Source, file: Arc<dyn DataFile>, unit: usize) -> Spawned<Fetched> {

@@ -115,7 +115,8 @@ pub unsafe fn wait_for_others(
             pg_sys::bms_intersect((*qual.clause).clause_relids, (*root).all_baserels),
             (*relation).relids,
         );
-        if others.is_null() {
+        // Before Postgres 16 an empty set need not be a null pointer.
+        if pg_sys::bms_num_members(others) == 0 {
             return;
         }
         let mut all = pg_sys::bms_union((*relation).lateral_relids, others);
