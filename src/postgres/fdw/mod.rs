@@ -1,6 +1,7 @@
 //! The foreign data wrapper's callbacks, a file for each group, as Postgres' documentation groups
 //! them ("Writing a Foreign Data Wrapper").
 
+pub mod analyze;
 pub mod cost;
 pub mod explain;
 pub mod foreign_table;
