@@ -165,7 +165,7 @@ fn paths_that_are_relative_are_refused() {
     write(&directory, &metadata);
     failure::expect(
         query(directory.path(), "SELECT n FROM t"),
-        &["XX001", "22023", "42501"],
+        &["XX001"],
         &["metadata/snap-1001.avro"],
     );
 }

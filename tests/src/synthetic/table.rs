@@ -396,13 +396,7 @@ impl Table {
         let mut listed = Listed {
             path: self.path_of(&path),
             length: bytes.len(),
-            partition_spec_id: 0,
-            content: 0,
-            sequence_number: 0,
-            files: 0,
-            rows: 0,
-            counts: None,
-            first_row_id: None,
+            ..Listed::default()
         };
         describe(&mut listed);
         listed
@@ -468,7 +462,8 @@ pub fn write_gzip(path: &Path, json: &Json) {
     write(path, &encoder.finish().expect("memory can be written to"));
 }
 
-fn write(path: &Path, bytes: &[u8]) {
+/// Writes a file and the directories above it.
+pub(crate) fn write(path: &Path, bytes: &[u8]) {
     let parent = path.parent().expect("a file has a directory");
     std::fs::create_dir_all(parent).unwrap_or_else(|error| panic!("{}: {error}", parent.display()));
     std::fs::write(path, bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -108,6 +108,7 @@ impl AvroDataFile {
             first_row: 0,
             rows: None,
             memory: size.min(2 * PART).saturating_add(BATCH_BYTES as u64),
+            is_skipped: false,
         };
         Ok(Self {
             path: path.clone(),

@@ -65,7 +65,7 @@ impl PossibleValues {
     /// of texts and bytes maybe cut short. What cannot be relied on is left out.
     #[must_use]
     pub fn between(
-        mut self,
+        self,
         value_type: &PrimitiveType,
         lower: Option<&[u8]>,
         upper: Option<&[u8]>,
@@ -81,16 +81,24 @@ impl PossibleValues {
         }
         let read = |bytes: &[u8]| PrimitiveValue::from_bytes(value_type, bytes).ok();
         let (lower, upper) = (lower.and_then(read), upper.and_then(read));
-        // Writers that took NaN into account where it came first had no use of the other values.
-        if lower.iter().chain(&upper).any(is_nan) {
-            return self;
-        }
         // In the signed order of UUIDs, those from 80.. on are the least: one bound alone tells nothing.
         if *value_type == PrimitiveType::Uuid && (lower.is_none() || upper.is_none()) {
             return self;
         }
-        let lower = lower.map(lowest_meant);
-        let upper = upper.map(greatest_meant);
+        self.within(lower.map(lowest_meant), upper.map(greatest_meant))
+    }
+
+    /// The same, between these ends, as far as they can be relied on.
+    #[must_use]
+    pub fn within(mut self, lower: Option<PrimitiveValue>, upper: Option<UpperEnd>) -> Self {
+        // Writers that took NaN into account where it came first had no use of the other values.
+        if lower
+            .iter()
+            .chain(upper.as_ref().map(UpperEnd::value))
+            .any(is_nan)
+        {
+            return self;
+        }
         let crossed = lower
             .as_ref()
             .zip(upper.as_ref())
