@@ -8,6 +8,7 @@ pub mod foreign_table;
 pub mod handler;
 pub mod import;
 pub mod parallel;
+pub mod parameterised;
 pub mod paths;
 pub mod plan;
 pub mod relation;
