@@ -35,7 +35,10 @@ const CORPUS: &[(&str, bool)] = &[
 /// Tables of this repository.
 const FIXTURES: &[(&str, bool)] = &[("shop/orders", false), ("legacy/price_list", false)];
 
-/// Where a query's rows that came and went are kept.
+/// A test of the corpus.
+type CorpusTest = Box<dyn FnOnce(PathBuf) -> Result<(), Failed> + Send>;
+
+/// Columns that tell of changes.
 const METADATA_COLUMNS: &str = "
     ALTER FOREIGN TABLE tested ADD _change_type text OPTIONS (metadata_column '_change_type'),
         ADD _change_ordinal int OPTIONS (metadata_column '_change_ordinal'),
@@ -353,37 +356,34 @@ fn main() {
         }));
     }
     let corpus = environment::corpus();
-    let mut of_corpus =
-        |name: String, test: Box<dyn FnOnce(PathBuf) -> Result<(), Failed> + Send>| {
-            trials.push(match corpus.clone() {
-                Ok(corpus) => Trial::test(name, move || test(corpus)),
-                Err(reason) => Trial::test(name, || Ok(()))
-                    .with_kind(reason)
-                    .with_ignored_flag(true),
-            });
-        };
+    let mut of_corpus = |name: String, test: CorpusTest| {
+        trials.push(match corpus.clone() {
+            Ok(corpus) => Trial::test(name, move || test(corpus)),
+            Err(reason) => Trial::test(name, || Ok(()))
+                .with_kind(reason)
+                .with_ignored_flag(true),
+        });
+    };
     for (table, exact) in CORPUS {
         of_corpus(
             format!("corpus/{table}"),
             Box::new(move |corpus| check_states(&corpus.join(table), *exact)),
         );
     }
-    let of_one: [(&str, fn(&Path)); 2] = [
-        (
-            "rows_with_ids_have_both_images",
-            rows_with_ids_have_both_images,
-        ),
-        ("a_compaction_changes_nothing", a_compaction_changes_nothing),
-    ];
-    for (name, test) in of_one {
-        of_corpus(
-            name.to_owned(),
-            Box::new(move |corpus| {
-                test(&corpus);
-                Ok(())
-            }),
-        );
-    }
+    of_corpus(
+        "rows_with_ids_have_both_images".to_owned(),
+        Box::new(|corpus| {
+            rows_with_ids_have_both_images(&corpus);
+            Ok(())
+        }),
+    );
+    of_corpus(
+        "a_compaction_changes_nothing".to_owned(),
+        Box::new(|corpus| {
+            a_compaction_changes_nothing(&corpus);
+            Ok(())
+        }),
+    );
     let more: [(&str, fn()); 3] = [
         (
             "each_change_names_its_snapshot_in_order",

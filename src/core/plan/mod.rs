@@ -9,6 +9,7 @@ mod corpus_tests;
 mod delete_file;
 mod delete_index;
 mod equality_columns;
+mod equality_group;
 mod facts;
 mod files;
 mod metrics_facts;

@@ -175,7 +175,7 @@ pub fn first_not(
     of: &PrimitiveType,
     steps: &[Step],
     shift: i128,
-    before: impl Fn(Stage) -> bool,
+    before: &dyn Fn(Stage) -> bool,
 ) -> Option<i128> {
     let range = ordinals(of)?;
     let (mut low, mut high) = (*range.start(), *range.end() + 1);
