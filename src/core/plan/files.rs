@@ -262,6 +262,7 @@ fn scan_task(
         name_mapping: name_mapping.cloned(),
         deletes: TaskDeletes::default(),
         residual,
+        change: None,
     }
 }
 

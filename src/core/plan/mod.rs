@@ -1,6 +1,7 @@
 //! From a snapshot to the files that a scan must read.
 //! Spec: "Scan Planning".
 
+mod changes;
 mod column_bounds;
 mod column_sizes;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod split;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use changes::{Change, ChangeKind, RewrittenRows, plan_changes};
 pub use column_bounds::{ColumnBounds, ColumnRange};
 pub use column_sizes::ColumnSizes;
 pub use delete_file::{DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes};
@@ -67,6 +69,8 @@ pub struct FileScanTask {
     /// Which of its rows are wanted, without what its partition and statistics show to be true of
     /// all of them.
     pub residual: Arc<RowFilter>,
+    /// What happened to its rows, where changes are read and not a state.
+    pub change: Option<Arc<Change>>,
 }
 
 /// What a scan of a snapshot must read.
@@ -134,6 +138,7 @@ impl FileScanTask {
             name_mapping: None,
             deletes: TaskDeletes::default(),
             residual: Arc::default(),
+            change: None,
         }
     }
 }
