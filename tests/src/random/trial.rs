@@ -394,7 +394,8 @@ fn agree(query: &Query, heap: &Answer, foreign: &Answer) -> bool {
         (Answer::Error(heap, _), Answer::Error(foreign, _)) => heap == foreign,
         // Which of several conditions a row meets first is the planner's choice: a row that another condition
         // excludes need not raise the error of this one.
-        (Answer::Error(..), Answer::Rows(_)) => query.qual.fails(),
+        // That collations contradict each other is found out by rows as well.
+        (Answer::Error(state, _), Answer::Rows(_)) => query.qual.fails() || state == "42P22",
         (Answer::Rows(_), Answer::Error(..)) => false,
     }
 }
