@@ -11,20 +11,9 @@ impl FileScanTask {
     /// Tasks for parts of the file that have about so many bytes, in the file's order: each row group or stripe is
     /// in exactly one. The file is split where its writer says that it can be, or else evenly.
     pub fn split(&self, part_bytes: u64) -> Vec<Self> {
-        let part_bytes = part_bytes.max(self.file_size / MAX_PARTS).max(1);
-        // An Avro file can only be read from its start.
-        let has_units = matches!(self.format, FileFormat::Parquet | FileFormat::Orc);
-        if !has_units || self.part.is_some() || self.file_size <= part_bytes {
+        let starts = self.starts(part_bytes);
+        if starts.len() == 1 {
             return vec![self.clone()];
-        }
-        let mut starts = vec![0];
-        for boundary in self.boundaries(part_bytes) {
-            if starts
-                .last()
-                .is_some_and(|start| boundary - start >= part_bytes)
-            {
-                starts.push(boundary);
-            }
         }
         // What the manifest says of the size may be wrong: the last part has no end.
         let ends = starts.iter().skip(1).copied().chain([u64::MAX]);
@@ -36,6 +25,31 @@ impl FileScanTask {
                 ..self.clone()
             })
             .collect()
+    }
+
+    /// How many parts [`FileScanTask::split`] makes.
+    pub fn parts(&self, part_bytes: u64) -> usize {
+        self.starts(part_bytes).len()
+    }
+
+    /// Where the parts begin; at least one.
+    fn starts(&self, part_bytes: u64) -> Vec<u64> {
+        let part_bytes = part_bytes.max(self.file_size / MAX_PARTS).max(1);
+        // An Avro file can only be read from its start.
+        let has_units = matches!(self.format, FileFormat::Parquet | FileFormat::Orc);
+        if !has_units || self.part.is_some() || self.file_size <= part_bytes {
+            return vec![0];
+        }
+        let mut starts = vec![0];
+        for boundary in self.boundaries(part_bytes) {
+            if starts
+                .last()
+                .is_some_and(|start| boundary - start >= part_bytes)
+            {
+                starts.push(boundary);
+            }
+        }
+        starts
     }
 
     /// Ascending places within the file where it can be split.

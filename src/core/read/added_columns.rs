@@ -29,6 +29,15 @@ pub(super) struct ReadColumns {
 }
 
 impl ReadColumns {
+    /// Reads these fields.
+    pub(super) fn all(fields: &[Arc<NestedField>]) -> Self {
+        Self {
+            fields: fields.into(),
+            schema: output_schema(fields),
+            narrower: None,
+        }
+    }
+
     /// Reads `fields`, which are those that are wanted and what [`add_column`] made of them.
     pub(super) fn new(
         fields: Vec<Arc<NestedField>>,

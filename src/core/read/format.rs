@@ -5,17 +5,18 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 
+use super::added_columns::ReadColumns;
 use super::avro::AvroDataFile;
+use super::filter::BatchFilter;
 use super::orc::OrcFile;
 use super::parquet_file::Source;
 use super::projection::Column;
 use super::row_positions::RowPositions;
 use crate::error::{Error, Result};
 use crate::plan::{FileFormat, FileScanTask};
-use crate::spec::NestedField;
+use crate::spec::{NestedField, PruningLevels};
 use crate::storage::RawPath;
 
 /// A part of a file that is fetched and decoded by itself.
@@ -29,6 +30,8 @@ pub(super) struct WorkUnit {
     pub(super) rows: Option<u64>,
     /// About how many bytes it takes while it waits and is decoded.
     pub(super) memory: u64,
+    /// Whether no row in it is wanted.
+    pub(super) is_skipped: bool,
 }
 
 /// Whether somebody still wants the rows.
@@ -67,20 +70,47 @@ pub(super) trait UnitDecoder: Send {
     fn next(&mut self) -> Result<Option<(RecordBatch, RowPositions)>>;
 }
 
-/// Opens the file of a task, to read these fields of it.
+/// What is wanted of a file.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    /// The columns to read.
+    pub(super) columns: ReadColumns,
+    /// What must be true of rows: others may be passed over.
+    pub(super) filter: Option<BatchFilter>,
+    /// How rows may be passed over.
+    pub(super) levels: PruningLevels,
+}
+
+impl Wanted {
+    /// All rows, with these fields.
+    pub(super) fn all(fields: &[Arc<NestedField>]) -> Self {
+        Self {
+            columns: ReadColumns::all(fields),
+            filter: None,
+            levels: PruningLevels::NONE,
+        }
+    }
+
+    /// What is left to be true of the rows of a file with these columns.
+    pub(super) fn filter_in_file(&self, columns: &[Column]) -> Option<BatchFilter> {
+        self.filter.as_ref()?.in_file(columns)
+    }
+}
+
+/// Opens the file of a task, to read what is wanted of it.
 ///
 /// # Errors
 /// Names the file: what storage says, and what contradicts the format or the fields.
 pub(super) async fn open(
     source: &Source,
     task: &FileScanTask,
-    wanted: &[Arc<NestedField>],
-    output: &SchemaRef,
+    wanted: &Wanted,
 ) -> Result<Arc<dyn DataFile>> {
+    let ReadColumns { fields, schema, .. } = &wanted.columns;
     Ok(match task.format {
-        FileFormat::Parquet => Arc::new(source.open(task, wanted, output).await?),
-        FileFormat::Avro => Arc::new(AvroDataFile::open(source, task, wanted, output).await?),
-        FileFormat::Orc => Arc::new(OrcFile::open(source, task, wanted, output).await?),
+        FileFormat::Parquet => Arc::new(source.open(task, wanted).await?),
+        FileFormat::Avro => Arc::new(AvroDataFile::open(source, task, fields, schema).await?),
+        FileFormat::Orc => Arc::new(OrcFile::open(source, task, wanted).await?),
         FileFormat::Puffin => {
             return Err(Error::corrupt(
                 &task.path,

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use arrow::datatypes::{
-    DataType, Field, FieldRef, Fields, Schema as ArrowSchema, SchemaRef, TimeUnit,
-};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema as ArrowSchema, TimeUnit};
 use async_trait::async_trait;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
@@ -22,13 +20,13 @@ use parquet::schema::types::ColumnDescPtr;
 
 use super::decode::{BATCH_BYTES, ColumnChunks, RowGroupDecoder};
 use super::footer::{self, HEAD_SIZE, TAIL_SIZE};
-use super::format::{DataFile, Fetched, WorkUnit};
+use super::format::{DataFile, Fetched, Wanted, WorkUnit};
 use super::metrics::ReadMetrics;
 use super::panics;
 use super::projection::{Column, Projection};
+use super::row_groups::may_have_wanted_rows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
-use crate::spec::NestedField;
 use crate::storage::{RawPath, SharedFileReader};
 
 /// How many bytes at the end of a file are read at first, in the hope that the footer is in them.
@@ -84,6 +82,8 @@ pub(super) struct RowGroup {
     /// About how many bytes its needed columns take when decoded, those that the file lacks
     /// included.
     pub(super) decoded_bytes: u64,
+    /// Whether no row in it is wanted.
+    pub(super) is_skipped: bool,
 }
 
 /// Some bytes of a file.
@@ -142,12 +142,7 @@ impl Source {
     ///
     /// # Errors
     /// Names the file; see [`footer`] and [`Projection::new`], and what storage says.
-    pub(super) async fn open(
-        &self,
-        task: &FileScanTask,
-        wanted: &[Arc<NestedField>],
-        output: &SchemaRef,
-    ) -> Result<ParquetFile> {
+    pub(super) async fn open(&self, task: &FileScanTask, wanted: &Wanted) -> Result<ParquetFile> {
         let path = &task.path;
         let (size, metadata, tail) = self
             .with_real_size(task, |size| async move {
@@ -156,7 +151,7 @@ impl Source {
             })
             .await?;
         panics::caught("the Parquet metadata", || {
-            ParquetFile::new(self, task, size, (&metadata, tail), wanted, output)
+            ParquetFile::new(self, task, size, (&metadata, tail), wanted)
         })
         .map_err(|error| error.in_file(path))
     }
@@ -290,21 +285,26 @@ impl ParquetFile {
         task: &FileScanTask,
         size: u64,
         (metadata, mut tail): (&Bytes, Part),
-        wanted: &[Arc<NestedField>],
-        output: &SchemaRef,
+        wanted: &Wanted,
     ) -> Result<Self> {
-        let metadata = footer::parse(metadata)?;
+        let metadata = footer::parse(metadata, wanted.filter.is_some())?;
         let projection = Projection::new(
-            wanted,
-            Arc::clone(output),
+            &wanted.columns.fields,
+            Arc::clone(&wanted.columns.schema),
             metadata.file_metadata().schema_descr(),
             task,
         )?;
+        let filter = wanted.filter_in_file(&projection.columns);
+        let pruned_by = filter.as_ref().filter(|_| wanted.levels.row_groups);
         let mut row_groups = Vec::with_capacity(metadata.num_row_groups());
         let mut cut_down = Vec::with_capacity(metadata.num_row_groups());
         let mut first_row = 0_u64;
         for (index, row_group) in metadata.row_groups().iter().enumerate() {
-            let (known, columns) = RowGroup::new(index, row_group, first_row, &projection, size)?;
+            let (mut known, columns) =
+                RowGroup::new(index, row_group, first_row, &projection, size)?;
+            let file = metadata.file_metadata();
+            known.is_skipped = pruned_by
+                .is_some_and(|filter| !may_have_wanted_rows(filter, &projection, file, &columns));
             first_row = first_row.saturating_add(known.rows);
             cut_down.push(
                 RowGroupMetaData::builder(Arc::clone(&projection.schema))
@@ -377,6 +377,7 @@ fn units(row_groups: &[RowGroup]) -> Vec<WorkUnit> {
                 first_row,
                 rows: Some(row_group.rows),
                 memory: memory_of(row_group),
+                is_skipped: row_group.is_skipped,
             }
         })
         .collect()
@@ -415,6 +416,7 @@ impl RowGroup {
             chunks: Vec::with_capacity(projection.leaves.len()),
             stored_bytes: 0,
             decoded_bytes: projection.substitute_size().saturating_mul(rows),
+            is_skipped: false,
         };
         let mut columns = Vec::with_capacity(projection.leaves.len());
         for leaf in &projection.leaves {

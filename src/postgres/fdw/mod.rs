@@ -11,6 +11,7 @@ pub mod paths;
 pub mod plan;
 pub mod relation;
 pub mod scan;
+pub mod scan_node;
 pub mod selection;
 pub mod selector_qual;
 pub mod shared_scan;

@@ -176,11 +176,11 @@ pub fn is_worker() -> bool {
     unsafe { pg_sys::ParallelWorkerNumber >= 0 }
 }
 
-/// How many workers would share a scan that handles so many bytes of a table, of `parts` parts; 0 for none.
+/// How many workers would share a scan that handles so many bytes of a table; 0 for none.
 ///
 /// # Safety
 /// `relation` is the planner's.
-pub unsafe fn workers(relation: *mut RelOptInfo, bytes: f64, parts: usize) -> i32 {
+pub unsafe fn workers(relation: *mut RelOptInfo, bytes: f64, plan: &ScanPlan) -> i32 {
     // SAFETY: by the contract; reads a backend variable.
     let workers = unsafe {
         pg_sys::compute_parallel_worker(
@@ -190,7 +190,19 @@ pub unsafe fn workers(relation: *mut RelOptInfo, bytes: f64, parts: usize) -> i3
             pg_sys::max_parallel_workers_per_gather,
         )
     };
-    workers.min(i32::try_from(parts).unwrap_or(i32::MAX))
+    let Some(wanted) = usize::try_from(workers).ok().filter(|workers| *workers > 0) else {
+        return 0;
+    };
+    // More of them than parts would have nothing to do.
+    let part_bytes = part_bytes(plan, wanted as u64 + 1);
+    let mut parts = 0;
+    for task in &plan.tasks {
+        parts += task.parts(part_bytes);
+        if parts >= wanted {
+            return workers;
+        }
+    }
+    i32::try_from(parts).unwrap_or(workers)
 }
 
 /// `IsForeignScanParallelSafe`: every participant reads the state that the leader fixes.

@@ -86,13 +86,7 @@ unsafe fn add_shared_path(
     unsafe {
         let needed = cost::needed_bytes(&state.relation, &state.files);
         let in_memory = state.rows * f64::from((*(*relation).reltarget).width.max(1));
-        let parts = state
-            .files
-            .tasks
-            .iter()
-            .map(|task| task.split_offsets.len().max(1))
-            .sum();
-        let workers = parallel::workers(relation, needed.max(in_memory), parts);
+        let workers = parallel::workers(relation, needed.max(in_memory), &state.files);
         if workers <= 0 {
             return;
         }

@@ -4,19 +4,21 @@
 use std::sync::Arc;
 
 use iceberg_core::plan::ScanPlan;
-use pgrx::pg_sys::{self, Index, List, Oid, PlannerInfo, RelOptInfo};
+use iceberg_core::spec::ScanFilter;
+use pgrx::pg_sys::{self, List, Node, Oid, PlannerInfo, RelOptInfo};
 use pgrx::{PgMemoryContexts, pg_guard};
 
 use super::paths;
 use super::relation::{ForeignRelation, effective_role};
+use super::scan_node::ScanNode;
 use super::selector_qual;
-use crate::session::tables::Scope;
+use crate::list::pointers;
+use crate::quals::{self, Class};
+use crate::session::{settings, tables::Scope};
 
 /// What planning keeps between its callbacks, in the relation's `fdw_private`.
 pub struct PlanState {
-    /// The columns that the query needs, ascending.
-    pub attribute_numbers: Vec<i16>,
-    /// The table in the state that the plan is made for.
+    /// The table in the state that the plan is made for, with the columns that the query needs.
     pub relation: ForeignRelation,
     /// The files of that state that must be read.
     pub files: Arc<ScanPlan>,
@@ -39,7 +41,9 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
 ) {
     // SAFETY: the planner hands over valid nodes.
     unsafe {
-        let attribute_numbers = needed_attributes(relation, relation_oid);
+        let quals = actual_quals((*relation).baserestrictinfo);
+        let output: *mut Node = (*(*relation).reltarget).exprs.cast();
+        let attribute_numbers = used_attributes(relation, relation_oid, &[output, quals.cast()]);
         let role = effective_role(planned_role(root, relation));
         let selector = selector_qual::selector_of(root, relation);
         if let Some(selector) = &selector {
@@ -53,7 +57,16 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
             selection,
             Scope::Now,
         );
-        let plan = opened.plan_files();
+        let rows = quals::estimate(
+            root,
+            (*relation).relid,
+            &opened,
+            (*relation).baserestrictinfo,
+        );
+        let plan = opened.plan_files(&ScanFilter {
+            rows,
+            levels: settings::pruning_levels(),
+        });
         let total_rows = plan
             .remaining_records()
             .map_or(UNKNOWN_ROWS, |records| records as f64);
@@ -70,7 +83,6 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
         );
         (*(*relation).reltarget).width = opened.row_width(&plan);
         let state = PlanState {
-            attribute_numbers,
             relation: opened,
             files: plan,
             rows: total_rows,
@@ -81,16 +93,36 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
     }
 }
 
-/// `GetForeignPlan`: a scan node that carries the numbers of the columns it must produce, and what
-/// selects the state. Every other qual is checked by Postgres.
+/// Whether a qual or join clause of a relation would be pushed: then a path that is parameterised by the other
+/// relations of a join clause reads less for each of their rows. [`get_foreign_plan`] treats all clauses alike,
+/// whichever path they come with.
+///
+/// # Safety
+/// `root` and `relation` are the planner's, of a relation that [`get_foreign_rel_size`] was called for; `clause` is a
+/// valid boolean expression.
+pub unsafe fn is_pushable(
+    root: *mut PlannerInfo,
+    relation: *mut RelOptInfo,
+    clause: *mut pg_sys::Expr,
+) -> bool {
+    // SAFETY: by the contract.
+    unsafe {
+        let state = &*(*relation).fdw_private.cast::<PlanState>();
+        quals::class_of(root, (*relation).relid, &state.relation, clause.cast()) > Class::Local
+    }
+}
+
+/// `GetForeignPlan`: a scan node that carries the numbers of the columns it must produce, what selects the state, and
+/// the quals that are pushed; see [`ScanNode`]. What the reader checks exactly is left out of the quals that Postgres
+/// checks.
 ///
 /// # Safety
 /// Called by the planner only, after [`get_foreign_paths`].
 #[pg_guard]
 pub unsafe extern "C-unwind" fn get_foreign_plan(
-    _root: *mut PlannerInfo,
+    root: *mut PlannerInfo,
     relation: *mut RelOptInfo,
-    _relation_oid: Oid,
+    relation_oid: Oid,
     best_path: *mut pg_sys::ForeignPath,
     target_list: *mut List,
     scan_clauses: *mut List,
@@ -99,33 +131,45 @@ pub unsafe extern "C-unwind" fn get_foreign_plan(
     // SAFETY: the planner hands over valid nodes; `fdw_private` was set by get_foreign_rel_size.
     unsafe {
         let state = &*(*relation).fdw_private.cast::<PlanState>();
-        let columns = state
-            .attribute_numbers
-            .iter()
-            .fold(std::ptr::null_mut(), |list, number| {
-                pg_sys::lappend_int(list, i32::from(*number))
-            });
-        let (selector, local_clauses) = selector_qual::take_out(scan_clauses, (*relation).relid);
-        let mode = pg_sys::lappend_int(std::ptr::null_mut(), paths::mode_of(best_path).number());
-        let mut private = pg_sys::lappend(std::ptr::null_mut(), mode.cast());
-        private = pg_sys::lappend(private, columns.cast());
-        let mut expressions = std::ptr::null_mut();
-        if let Some(selector) = selector {
-            let kind = pg_sys::lappend_int(std::ptr::null_mut(), selector.kind.number());
-            private = pg_sys::lappend(private, kind.cast());
-            expressions = pg_sys::lappend(std::ptr::null_mut(), selector.value.cast());
-        }
+        let (selector, clauses) = selector_qual::take_out(scan_clauses, (*relation).relid);
+        let classified = quals::classify(root, (*relation).relid, &state.relation, clauses);
+        let exact = actual_quals(classified.exact);
+        let inexact = actual_quals(classified.inexact);
+        // In the planner's order, which is by cost and security.
+        let checked = pg_sys::list_difference_ptr(clauses, classified.exact);
+        let checked = actual_quals(checked);
+        let output: *mut Node = (*(*relation).reltarget).exprs.cast();
+        let output = used_attributes(relation, relation_oid, &[output, checked.cast()]);
+        let mut filtered = used_attributes(relation, relation_oid, &[exact.cast()]);
+        filtered.retain(|number| !output.contains(number));
+        let node = ScanNode {
+            mode: paths::mode_of(best_path),
+            output,
+            filtered,
+            selector: selector.map(|selector| (selector.kind, selector.values)),
+            exact: pointers(exact).collect(),
+            inexact: pointers(inexact).collect(),
+        };
         pg_sys::make_foreignscan(
             target_list,
-            pg_sys::extract_actual_clauses(local_clauses, false),
+            checked,
             (*relation).relid,
-            expressions,
-            private,
+            node.expressions(),
+            node.private(),
             std::ptr::null_mut(),
-            std::ptr::null_mut(),
+            exact,
             outer_plan,
         )
     }
+}
+
+/// The expressions of quals that are not checked once before the scan.
+///
+/// # Safety
+/// A list of `RestrictInfo`.
+unsafe fn actual_quals(quals: *mut List) -> *mut List {
+    // SAFETY: by the contract.
+    unsafe { pg_sys::extract_actual_clauses(quals, false) }
 }
 
 /// The role that a foreign table is read for while it is planned; invalid for the current one.
@@ -149,19 +193,20 @@ unsafe fn planned_role(root: *mut PlannerInfo, relation: *mut RelOptInfo) -> Oid
     }
 }
 
-/// The columns that the query's output and quals name, ascending; all for a whole-row reference.
+/// The columns that some expressions name, ascending; all for a whole-row reference.
 ///
 /// # Safety
-/// `relation` is the planner's, of the table `relation_oid`.
-unsafe fn needed_attributes(relation: *mut RelOptInfo, relation_oid: Oid) -> Vec<i16> {
+/// `relation` is the planner's, of the table `relation_oid`; the expressions are valid, or lists of valid ones.
+unsafe fn used_attributes(
+    relation: *mut RelOptInfo,
+    relation_oid: Oid,
+    expressions: &[*mut Node],
+) -> Vec<i16> {
     let mut used: *mut pg_sys::Bitmapset = std::ptr::null_mut();
     // SAFETY: by the contract; the relation is locked by the planner.
     unsafe {
-        let relid: Index = (*relation).relid;
-        pg_sys::pull_varattnos((*(*relation).reltarget).exprs.cast(), relid, &mut used);
-        let clauses = pgrx::PgList::<pg_sys::RestrictInfo>::from_pg((*relation).baserestrictinfo);
-        for clause in clauses.iter_ptr() {
-            pg_sys::pull_varattnos((*clause).clause.cast(), relid, &mut used);
+        for expression in expressions {
+            pg_sys::pull_varattnos(*expression, (*relation).relid, &mut used);
         }
         let is_used = |number: i32| {
             pg_sys::bms_is_member(number - pg_sys::FirstLowInvalidHeapAttributeNumber, used)

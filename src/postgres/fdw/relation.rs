@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use iceberg_core::catalog::Table;
-use iceberg_core::plan::{ScanPlan, plan_files};
+use iceberg_core::plan::{ScanPlan, plan_changes, plan_files};
 use iceberg_core::read::{MetadataColumn, OutputColumn};
 use iceberg_core::spec::{
     FieldReference, FoundField, ScanFilter, Schema, SelectedSnapshot, Snapshot, StructType,
@@ -31,6 +31,8 @@ pub struct ForeignRelation {
     selection: Selection,
     selected: SelectedSnapshot,
     columns: Vec<MatchedColumn>,
+    /// Numbers of columns that did not exist in that state.
+    missing: Vec<i16>,
 }
 
 /// A column of the foreign table and what it stands for.
@@ -68,12 +70,20 @@ impl ForeignRelation {
             &selected.schema,
             attribute_numbers,
         );
+        let is_matched = |number: &i16| {
+            columns
+                .iter()
+                .any(|column: &MatchedColumn| column.attribute_number == *number)
+        };
+        let missing = attribute_numbers.iter().copied();
+        let missing = missing.filter(|number| !is_matched(number)).collect();
         Self {
             location,
             table,
             selection,
             selected,
             columns,
+            missing,
         }
     }
 
@@ -113,20 +123,37 @@ impl ForeignRelation {
         &self.columns
     }
 
+    /// The matched column with this number.
+    pub fn column(&self, number: i16) -> Option<&MatchedColumn> {
+        self.columns
+            .iter()
+            .find(|column| column.attribute_number == number)
+    }
+
+    /// Whether the column with this number was asked for and did not exist in that state.
+    pub fn is_missing(&self, number: i16) -> bool {
+        self.missing.contains(&number)
+    }
+
     /// Reads the table's files.
     pub fn files(&self) -> &SharedFileReader {
         self.table.files()
     }
 
-    /// The files of the snapshot.
-    pub fn plan_files(&self) -> Arc<ScanPlan> {
+    /// The files in which rows can be that a filter wants: of the snapshot, or of the changes that are read.
+    pub fn plan_files(&self, filter: &ScanFilter) -> Arc<ScanPlan> {
         let Some(snapshot) = self.snapshot().map(Arc::clone) else {
             return Arc::default();
         };
         let files = Arc::clone(self.files());
         let metadata = Arc::clone(self.table.metadata());
+        let filter = filter.clone();
+        let changes = self.selected.changes.clone();
         Arc::new(wait(async move {
-            plan_files(&files, &metadata, &snapshot, &ScanFilter::ALL).await
+            match changes {
+                None => plan_files(&files, &metadata, &snapshot, &filter).await,
+                Some(made_by) => plan_changes(&files, &metadata, &made_by, &filter).await,
+            }
         }))
     }
 

@@ -44,6 +44,9 @@ const MAX_BLOCK_HEAD: usize = 20;
 pub(super) struct AvroDataFile {
     path: RawPath,
     size: u64,
+    /// How many rows there must be, where the file is shorter than the manifest says. One that was
+    /// cut between two blocks shows it by nothing else.
+    least_rows: Option<u64>,
     header: AvroHeader,
     /// What was fetched with the header.
     head: Bytes,
@@ -105,10 +108,13 @@ impl AvroDataFile {
             first_row: 0,
             rows: None,
             memory: size.min(2 * PART).saturating_add(BATCH_BYTES as u64),
+            is_skipped: false,
         };
         Ok(Self {
             path: path.clone(),
             size,
+            // A manifest alone that is wrong about either is no reason to refuse the file.
+            least_rows: task.record_count.filter(|_| size < task.file_size),
             head,
             header,
             selected,
@@ -213,6 +219,22 @@ impl AvroDecoder {
         Ok(())
     }
 
+    /// Whether the file ends where it may.
+    fn check_end(&self) -> Result<()> {
+        let at_end = self.records_left == 0 && self.next_block_length()?.is_none();
+        match self.file.least_rows {
+            Some(least) if at_end && self.next_row < least => Err(Error::new(
+                ErrorKind::Corrupt,
+                format!(
+                    "is truncated: it has {} bytes and {} rows, fewer than the manifest says, \
+                     which says {least} rows",
+                    self.file.size, self.next_row
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn decode(&mut self) -> Result<Option<(RecordBatch, RowPositions)>> {
         let mut rows = 0;
         self.spending.begin_batch();
@@ -247,6 +269,7 @@ impl AvroDecoder {
             self.block = self.block.slice(self.block.len() - left..);
         }
         if rows == 0 {
+            self.check_end()?;
             return Ok(None);
         }
         let first_row = self.next_row;

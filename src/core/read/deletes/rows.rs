@@ -8,9 +8,9 @@ use arrow::array::RecordBatch;
 use super::memory::{DeleteMemory, Loading, Taker};
 use crate::error::{Error, Result};
 use crate::plan::{DeleteFile, FileScanTask};
-use crate::read::format::{self, DataFile, UnitDecoder};
+use crate::read::format::{self, DataFile, UnitDecoder, Wanted};
 use crate::read::parquet_file::Source;
-use crate::read::projection::{Column, output_schema};
+use crate::read::projection::Column;
 use crate::spec::NestedField;
 
 /// Some columns of a delete file, batch by batch in the file's order.
@@ -47,7 +47,7 @@ impl DeleteRows {
             file.file_size,
             file.record_count,
         );
-        let opened = format::open(&source, &task, wanted, &output_schema(wanted)).await?;
+        let opened = format::open(&source, &task, &Wanted::all(wanted)).await?;
         if let Some(missing) = Column::first_missing(opened.columns()) {
             return Err(Error::corrupt(
                 &file.path,

@@ -4,8 +4,7 @@
 use std::borrow::Borrow;
 
 use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryViewArray, FixedSizeBinaryArray,
-    PrimitiveArray, StringViewArray,
+    Array, ArrayRef, AsArray, BinaryViewArray, FixedSizeBinaryArray, StringViewArray,
 };
 use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::datatypes::{
@@ -13,7 +12,8 @@ use arrow::datatypes::{
     Time64MicrosecondType, TimestampMicrosecondType, TimestampNanosecondType,
 };
 
-use crate::error::{Error, ErrorKind, Result};
+use super::array_values::{mistyped, numbers};
+use crate::error::Result;
 use crate::spec::{Check, Comparison, PrimitiveType, PrimitiveValue};
 
 /// Up to so many values of a list are looked through one after the other.
@@ -346,24 +346,9 @@ impl<'a> Bytes<'a> {
     }
 }
 
-fn numbers<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<&[T::Native]> {
-    let array: &PrimitiveArray<T> = array.as_primitive_opt().ok_or_else(|| mistyped(array))?;
-    Ok(array.values())
-}
-
 fn not_null(holds: BooleanBuffer, nulls: Option<&NullBuffer>) -> BooleanBuffer {
     match nulls {
         None => holds,
         Some(nulls) => &holds & nulls.inner(),
     }
-}
-
-fn mistyped(array: &ArrayRef) -> Error {
-    Error::new(
-        ErrorKind::Internal,
-        format!(
-            "a filter was made for another type than {}",
-            array.data_type()
-        ),
-    )
 }

@@ -1,6 +1,7 @@
 //! Which rows of decoded batches are wanted: a predicate, bound to the columns that a file is read
 //! with. Spec: "Scan Planning"; the meaning of checks is [`crate::spec::Check::is_true_of`].
 
+mod array_values;
 mod checks;
 mod transforms;
 
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, new_null_array};
 use arrow::buffer::BooleanBuffer;
 
+pub(super) use self::array_values::value_in;
 use self::checks::ArrayCheck;
 use self::transforms::transformed;
 use super::added_columns::{Place, add_column, column_at};
@@ -19,7 +21,10 @@ use super::missing::Substitute;
 use super::projection::Column;
 use super::row_positions::RowPositions;
 use crate::error::{Error, ErrorKind, Result};
-use crate::spec::{NestedField, Predicate, RowFilter, Schema, Term, Test, Type};
+use crate::spec::{
+    Check, Comparison, NestedField, PossibleValues, Predicate, PrimitiveType, PrimitiveValue,
+    RowFilter, Schema, Test, Transform, Type,
+};
 
 /// What must be true of the rows that come out of one file.
 #[derive(Debug, Clone)]
@@ -34,9 +39,10 @@ enum Condition {
     Test(Arc<BoundTest>),
 }
 
+/// A test of a column of batches.
 #[derive(Debug)]
-struct BoundTest {
-    term: Term,
+pub(super) struct BoundTest {
+    test: Test,
     place: Place,
     check: ArrayCheck,
     /// Whether a row of which it cannot be told must be an error.
@@ -75,6 +81,18 @@ impl BatchFilter {
             Condition::Always(true) => None,
             condition => Some(Self(condition)),
         }
+    }
+
+    /// Whether rows may be wanted among which each test may be true as `may_hold` says of it.
+    pub(super) fn may_hold(&self, may_hold: &mut impl FnMut(&BoundTest) -> bool) -> bool {
+        self.0.may_hold(may_hold)
+    }
+
+    /// The tests in it.
+    pub(super) fn tests(&self) -> Vec<&Arc<BoundTest>> {
+        let mut tests = Vec::new();
+        self.0.collect_tests(&mut tests);
+        tests
     }
 
     /// Which of so many rows are wanted.
@@ -165,6 +183,27 @@ impl Condition {
         }
     }
 
+    fn may_hold(&self, of: &mut impl FnMut(&BoundTest) -> bool) -> bool {
+        match self {
+            Self::Always(always) => *always,
+            Self::All(conditions) => conditions.iter().all(|condition| condition.may_hold(of)),
+            Self::Any(conditions) => conditions.iter().any(|condition| condition.may_hold(of)),
+            Self::Test(test) => of(test),
+        }
+    }
+
+    fn collect_tests<'a>(&'a self, tests: &mut Vec<&'a Arc<BoundTest>>) {
+        match self {
+            Self::Always(_) => {}
+            Self::All(conditions) | Self::Any(conditions) => {
+                conditions
+                    .iter()
+                    .for_each(|condition| condition.collect_tests(tests));
+            }
+            Self::Test(test) => tests.push(test),
+        }
+    }
+
     fn holds(&self, columns: &[ArrayRef], rows: usize) -> Result<BooleanBuffer> {
         Ok(match self {
             Self::Always(true) => BooleanBuffer::new_set(rows),
@@ -227,16 +266,44 @@ impl BoundTest {
             .ok_or("values of the type cannot be compared")?;
         let place = add_column(fields, &path).ok_or("the field is read as something else")?;
         Ok(Self {
-            term: term.clone(),
+            test: test.clone(),
             place,
             check,
             exact,
         })
     }
 
+    /// Where the column is that it tests.
+    pub(super) fn place(&self) -> &[usize] {
+        &self.place
+    }
+
+    /// The type of that column.
+    pub(super) fn field_type(&self) -> &PrimitiveType {
+        &self.test.term.field_type
+    }
+
+    /// The values of which one must be equal to that of a row, where it tests only that.
+    pub(super) fn equal_to(&self) -> Option<&[PrimitiveValue]> {
+        match &self.test.check {
+            _ if self.test.term.transform != Transform::Identity => None,
+            Check::Compare(Comparison::Equal, value) => Some(std::slice::from_ref(value)),
+            Check::In(values) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// Whether it may be true of a row whose column has one of these values.
+    pub(super) fn may_hold(&self, values: &PossibleValues) -> bool {
+        let Test { term, check } = &self.test;
+        values
+            .transformed(&term.transform, &term.field_type)
+            .is_none_or(|values| values.verdict(check).may_hold)
+    }
+
     /// Which rows it is true of, from the array of its field.
     fn holds(&self, array: &ArrayRef) -> Result<BooleanBuffer> {
-        match transformed(&self.term.transform, &self.term.field_type, array) {
+        match transformed(&self.test.term.transform, &self.test.term.field_type, array) {
             Ok(values) => self.check.holds(&values),
             Err(error) if self.exact => Err(error),
             Err(_) => Ok(BooleanBuffer::new_set(array.len())),
@@ -253,7 +320,8 @@ impl BoundTest {
                 Assembly::Missing(substitute) => {
                     let same = self.of_every_row(substitute, rest)?;
                     let null = || {
-                        let data_type = arrow_type(&Type::Primitive(self.term.field_type.clone()));
+                        let data_type =
+                            arrow_type(&Type::Primitive(self.test.term.field_type.clone()));
                         self.of_one_row(&new_null_array(&data_type, 1))
                     };
                     // Where the struct is null, so is the field.

@@ -3,14 +3,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, new_null_array};
-use arrow::array::{BinaryViewBuilder, StringViewBuilder};
-use arrow::datatypes::{
-    Date32Type, Decimal128Type, Int32Type, Int64Type, Time64MicrosecondType,
-    TimestampMicrosecondType, TimestampNanosecondType,
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, BinaryViewBuilder, PrimitiveArray, StringViewBuilder,
+    new_null_array,
 };
-use uuid::Uuid;
+use arrow::datatypes::{Date32Type, Decimal128Type, Int32Type, Int64Type};
 
+use super::array_values::{mistyped, values_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::arrow_types::arrow_type;
 use crate::spec::{PrimitiveType, PrimitiveValue, Transform, Type};
@@ -24,62 +23,15 @@ pub(super) fn transformed(
     value_type: &PrimitiveType,
     array: &ArrayRef,
 ) -> Result<ArrayRef> {
-    let values: &dyn Fn(usize) -> PrimitiveValue = match value_type {
-        _ if *transform == Transform::Identity => return Ok(Arc::clone(array)),
-        _ if *transform == Transform::Void => {
+    match transform {
+        Transform::Identity => return Ok(Arc::clone(array)),
+        Transform::Void => {
             let data_type = arrow_type(&Type::Primitive(value_type.clone()));
             return Ok(new_null_array(&data_type, array.len()));
         }
-        PrimitiveType::Int => {
-            let numbers = numbers::<Int32Type>(array)?;
-            &move |row| PrimitiveValue::Int(numbers[row])
-        }
-        PrimitiveType::Date => {
-            let numbers = numbers::<Date32Type>(array)?;
-            &move |row| PrimitiveValue::Date(numbers[row])
-        }
-        PrimitiveType::Long => {
-            let numbers = numbers::<Int64Type>(array)?;
-            &move |row| PrimitiveValue::Long(numbers[row])
-        }
-        PrimitiveType::Time => {
-            let numbers = numbers::<Time64MicrosecondType>(array)?;
-            &move |row| PrimitiveValue::Time(numbers[row])
-        }
-        PrimitiveType::Timestamp | PrimitiveType::Timestamptz => {
-            let numbers = numbers::<TimestampMicrosecondType>(array)?;
-            &move |row| PrimitiveValue::Timestamp(numbers[row])
-        }
-        PrimitiveType::TimestampNs | PrimitiveType::TimestamptzNs => {
-            let numbers = numbers::<TimestampNanosecondType>(array)?;
-            &move |row| PrimitiveValue::TimestampNs(numbers[row])
-        }
-        PrimitiveType::Decimal { .. } => {
-            let numbers = numbers::<Decimal128Type>(array)?;
-            &move |row| PrimitiveValue::Decimal(numbers[row])
-        }
-        PrimitiveType::String => {
-            let texts = array.as_string_view_opt().ok_or_else(|| mistyped(array))?;
-            &move |row| PrimitiveValue::String(texts.value(row).to_owned())
-        }
-        PrimitiveType::Binary => {
-            let bytes = array.as_binary_view_opt().ok_or_else(|| mistyped(array))?;
-            &move |row| PrimitiveValue::Binary(bytes.value(row).to_vec())
-        }
-        PrimitiveType::Fixed(_) => {
-            let bytes = array
-                .as_fixed_size_binary_opt()
-                .ok_or_else(|| mistyped(array))?;
-            &move |row| PrimitiveValue::Fixed(bytes.value(row).to_vec())
-        }
-        PrimitiveType::Uuid => {
-            let bytes = array
-                .as_fixed_size_binary_opt()
-                .ok_or_else(|| mistyped(array))?;
-            &move |row| PrimitiveValue::Uuid(Uuid::from_slice(bytes.value(row)).unwrap_or_default())
-        }
-        _ => return Err(mistyped(array)),
-    };
+        _ => {}
+    }
+    let values = values_of(value_type, array)?;
     let of_row = |row: usize| {
         if array.is_null(row) {
             return Ok(None);
@@ -145,16 +97,4 @@ fn collect<T: ArrowPrimitiveType>(
         .map(|row| Ok(of_row(row)?.and_then(&native)))
         .collect::<Result<PrimitiveArray<T>>>()?;
     Ok(Arc::new(values))
-}
-
-fn numbers<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<&[T::Native]> {
-    let array: &PrimitiveArray<T> = array.as_primitive_opt().ok_or_else(|| mistyped(array))?;
-    Ok(array.values())
-}
-
-fn mistyped(array: &ArrayRef) -> Error {
-    Error::new(
-        ErrorKind::Internal,
-        format!("a transform cannot be made of {}", array.data_type()),
-    )
 }

@@ -26,7 +26,7 @@ use self::stream::Compression;
 use self::tail::{Footer, PostScript, Stripe, StripeFooter};
 use super::assemble::assemble;
 use super::decode::{BATCH_BYTES, MAX_BATCH_ROWS};
-use super::format::{DataFile, Fetched, StillWanted, UnitDecoder, WorkUnit};
+use super::format::{DataFile, Fetched, StillWanted, UnitDecoder, Wanted, WorkUnit};
 use super::nested::Spending;
 use super::panics;
 use super::parquet_file::{Part, Source};
@@ -35,7 +35,6 @@ use super::row_positions::RowPositions;
 use super::stored::{Selected, select};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
-use crate::spec::NestedField;
 use crate::storage::RawPath;
 
 /// How many bytes at the end of a file are read at first, in the hope that the footer is in them.
@@ -81,8 +80,7 @@ impl OrcFile {
     pub(super) async fn open(
         source: &Source,
         task: &FileScanTask,
-        wanted: &[Arc<NestedField>],
-        output: &SchemaRef,
+        wanted: &Wanted,
     ) -> Result<Self> {
         let path = &task.path;
         let (postscript, footer, tail) = source
@@ -90,7 +88,7 @@ impl OrcFile {
             .await?;
         let file = panics::caught("the ORC metadata", || {
             let footer = Footer::parse(footer, &postscript)?;
-            Self::new(task, &postscript, footer, tail, wanted, output)
+            Self::new(task, &postscript, footer, tail, wanted)
         })
         .map_err(|error| error.in_file(path))?;
         Ok(file)
@@ -121,11 +119,10 @@ impl OrcFile {
         postscript: &PostScript,
         footer: Footer,
         tail: Part,
-        wanted: &[Arc<NestedField>],
-        output: &SchemaRef,
+        wanted: &Wanted,
     ) -> Result<Self> {
         let stored = schema::fields(&footer.types)?;
-        let (selected, columns) = select(wanted, &stored, task)?;
+        let (selected, columns) = select(&wanted.columns.fields, &stored, task)?;
         let mut needed = Vec::new();
         columns::needed(&footer.types, 0, &selected, &mut needed)?;
         let compression = postscript.compression;
@@ -146,6 +143,7 @@ impl OrcFile {
                             .saturating_add(chunks)
                             .saturating_add(BATCH_BYTES as u64),
                     },
+                    is_skipped: false,
                 };
                 first_row = first_row.saturating_add(stripe.rows);
                 unit
@@ -163,7 +161,7 @@ impl OrcFile {
                 .filter_map(|number| u32::try_from(number).ok())
                 .collect(),
             columns,
-            output: Arc::clone(output),
+            output: Arc::clone(&wanted.columns.schema),
         })
     }
 

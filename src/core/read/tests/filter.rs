@@ -18,7 +18,6 @@ use serde_json::json;
 use super::avro::{avro, null, record, row, some};
 use super::deletes::{delete_file, equality_set, positions_file, vector_blob};
 use super::filter_support::*;
-use super::orc::testdata;
 use super::support::*;
 use crate::error::ErrorKind;
 use crate::plan::{DeletionVector, TaskPartitionField};
