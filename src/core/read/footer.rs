@@ -57,9 +57,8 @@ pub(super) fn parse(metadata: &Bytes, with_statistics: bool) -> Result<ParquetMe
     if with_statistics && let Ok(parsed) = decode(ParquetStatisticsPolicy::KeepAll) {
         return Ok(parsed);
     }
-    decode(ParquetStatisticsPolicy::SkipAll).map_err(|error| {
-        corrupt(format!("its Parquet metadata cannot be parsed: {error}"))
-    })
+    decode(ParquetStatisticsPolicy::SkipAll)
+        .map_err(|error| corrupt(format!("its Parquet metadata cannot be parsed: {error}")))
 }
 
 /// Looks through the metadata for what the parser does not guard against: a schema so deep that

@@ -1,6 +1,8 @@
 //! The pages of a column chunk, looked at before they are decoded: the decoder takes memory for
 //! whatever a page claims to hold. Spec: Parquet "Data Pages", "Compression", "Encodings".
 
+use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,6 +11,8 @@ use parquet::basic::{Compression, Encoding, Type as PhysicalType};
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::page_index::offset_index::PageLocation;
+use parquet::file::reader::ChunkReader;
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::compact::{CompactReader, Fault, Kind};
@@ -23,11 +27,15 @@ const MAX_LENGTHS: u64 = 1 << 24;
 /// which is decoded at once.
 const MAX_REPEATED_BYTES: u64 = 1 << 31;
 
-/// One row group whose needed column chunks have been fetched.
+/// The data pages of each column of a row group, where only some have been fetched.
+pub(super) type PagePlaces = Arc<[Option<Arc<[PageLocation]>>]>;
+
+/// One row group of whose needed column chunks has been fetched what is needed.
 pub(super) struct RowGroupPages {
     chunks: Arc<ColumnChunks>,
     metadata: Arc<ParquetMetaData>,
     row_group: usize,
+    places: PagePlaces,
 }
 
 impl RowGroupPages {
@@ -36,11 +44,13 @@ impl RowGroupPages {
         chunks: ColumnChunks,
         metadata: Arc<ParquetMetaData>,
         row_group: usize,
+        places: PagePlaces,
     ) -> Self {
         Self {
             chunks: Arc::new(chunks),
             metadata,
             row_group,
+            places,
         }
     }
 
@@ -57,11 +67,12 @@ impl RowGroups for RowGroupPages {
     }
 
     fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
+        let places = self.places.get(column).and_then(Option::as_deref);
         let column = self
             .row_group()
             .and_then(|row_group| row_group.columns().get(column))
             .ok_or_else(|| general("a row group lacks a column"))?;
-        let pages = CheckedPages::new(&self.chunks, column, self.num_rows())?;
+        let pages = CheckedPages::new(&self.chunks, column, self.num_rows(), places)?;
         Ok(Box::new(OneChunk(Some(pages))))
     }
 
@@ -92,6 +103,9 @@ struct CheckedPages {
     pages: SerializedPageReader<ColumnChunks>,
     /// From the header of the next page to the end of the chunk.
     rest: Bytes,
+    /// The places of the pages that follow, where not all have been fetched.
+    places: Option<VecDeque<Range<u64>>>,
+    chunks: Arc<ColumnChunks>,
     compression: Compression,
     /// The fewest bytes that a value takes when it is stored plainly.
     plain_width: u64,
@@ -111,7 +125,12 @@ struct Header {
 }
 
 impl CheckedPages {
-    fn new(chunks: &Arc<ColumnChunks>, column: &ColumnChunkMetaData, rows: usize) -> Result<Self> {
+    fn new(
+        chunks: &Arc<ColumnChunks>,
+        column: &ColumnChunkMetaData,
+        rows: usize,
+        places: Option<&[PageLocation]>,
+    ) -> Result<Self> {
         let descriptor = column.column_descr();
         let max_repetition_level = unsigned(i64::from(descriptor.max_rep_level()));
         let plain_width = match column.column_type() {
@@ -132,11 +151,17 @@ impl CheckedPages {
             )));
         }
         let (start, length) = column.byte_range();
-        let mut rest = chunks.from(start)?;
-        rest.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        let mut rest = Bytes::new();
+        if places.is_none() {
+            rest = chunks.from(start)?;
+            rest.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        }
+        let located = places.map(<[PageLocation]>::to_vec);
         Ok(Self {
-            pages: SerializedPageReader::new(Arc::clone(chunks), column, rows, None)?,
+            pages: SerializedPageReader::new(Arc::clone(chunks), column, rows, located)?,
             rest,
+            places: places.map(|places| all_pages(start, places)),
+            chunks: Arc::clone(chunks),
             compression: column.compression(),
             plain_width,
             max_repetition_level,
@@ -149,6 +174,13 @@ impl CheckedPages {
     fn check_header(&mut self) -> Result<()> {
         const INDEX_PAGE: i64 = 1;
         const DICTIONARY_PAGE: i64 = 2;
+        if let Some(places) = &mut self.places {
+            let Some(page) = places.pop_front() else {
+                return Ok(());
+            };
+            let length = usize::try_from(page.end - page.start).unwrap_or(usize::MAX);
+            self.rest = self.chunks.get_bytes(page.start, length)?;
+        }
         while !self.rest.is_empty() {
             let mut reader = CompactReader(&self.rest);
             let header = Header::read(&mut reader)
@@ -283,7 +315,11 @@ impl PageReader for CheckedPages {
     }
 
     fn skip_next_page(&mut self) -> Result<()> {
-        self.check_header()?;
+        match &mut self.places {
+            // It need not be there.
+            Some(places) => drop(places.pop_front()),
+            None => self.check_header()?,
+        }
         self.pages.skip_next_page()
     }
 }
@@ -316,6 +352,34 @@ impl Header {
         })?;
         Ok(header)
     }
+}
+
+/// The dictionary at the start of a column chunk, which is all that is there of it; `None` if there
+/// is another page instead.
+pub(super) fn dictionary_page(
+    chunks: ColumnChunks,
+    column: &ColumnChunkMetaData,
+    rows: usize,
+) -> Result<Option<Page>> {
+    let page = CheckedPages::new(&Arc::new(chunks), column, rows, None)?.get_next_page()?;
+    Ok(page.filter(|page| matches!(page, Page::DictionaryPage { .. })))
+}
+
+/// The places of the pages of a column chunk that begins here: a dictionary comes before the data
+/// pages.
+fn all_pages(start: u64, places: &[PageLocation]) -> VecDeque<Range<u64>> {
+    let data: Vec<_> = places
+        .iter()
+        .map(|page| {
+            let start = unsigned(page.offset);
+            start..start.saturating_add(unsigned(i64::from(page.compressed_page_size)))
+        })
+        .collect();
+    let dictionary = data
+        .first()
+        .map(|first| start..first.start)
+        .filter(|dictionary| !dictionary.is_empty());
+    dictionary.into_iter().chain(data).collect()
 }
 
 /// What follows the levels of a data page of version 1.

@@ -3,6 +3,7 @@
 //! Spec: "Column Projection"; Appendix A "Parquet", and Parquet's rules for legacy lists.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
@@ -119,6 +120,16 @@ impl Projection {
         })
     }
 
+    /// The leaves, as their indexes among [`Projection::leaves`], of the decoded column at a place in
+    /// the schema.
+    pub(super) fn leaves_of(&self, root: usize) -> Range<usize> {
+        let fields = self.schema.root_schema().get_fields();
+        let count = |fields: &[TypePtr]| fields.iter().map(|field| count_leaves(field)).sum();
+        let start: usize = count(fields.get(..root).unwrap_or(fields));
+        let length: usize = count(fields.get(root..=root).unwrap_or_default());
+        start..start + length
+    }
+
     /// The primitive column at a place in batches: its index among [`Projection::leaves`], and what
     /// becomes of what it decodes to. `None` for what the file does not have as one column.
     pub(super) fn leaf_at(&self, place: &[usize]) -> Option<(usize, &Conversion)> {
@@ -129,7 +140,10 @@ impl Projection {
         loop {
             let decoded = member.decoded?;
             let before = group.get_fields().get(..decoded)?;
-            leaf += before.iter().map(|field| count_leaves(field)).sum::<usize>();
+            leaf += before
+                .iter()
+                .map(|field| count_leaves(field))
+                .sum::<usize>();
             match &member.assembly {
                 Assembly::Leaf(conversion) if rest.is_empty() => return Some((leaf, conversion)),
                 Assembly::Struct { members, .. } => {

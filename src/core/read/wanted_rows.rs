@@ -11,6 +11,7 @@ use super::deletes::FileDeletes;
 use super::filter::BatchFilter;
 use super::metrics::ReadMetrics;
 use super::row_positions::RowPositions;
+use super::selectivity::Selectivity;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Which rows of one file come out, and how.
@@ -29,38 +30,51 @@ impl WantedRows {
     ///
     /// # Errors
     /// Without the file's name.
-    pub(super) fn of(
+    pub(super) fn wanted(
         &self,
-        mut batch: RecordBatch,
-        mut positions: RowPositions,
+        batch: RecordBatch,
+        positions: RowPositions,
+        metrics: &ReadMetrics,
+        selectivity: &Selectivity,
+    ) -> Result<RecordBatch> {
+        let Some(filter) = &self.filter else {
+            return self.not_deleted(batch, positions, metrics);
+        };
+        let rows = batch.num_rows();
+        let kept = filter.wanted(batch.columns(), rows)?;
+        let unwanted = unset(&kept);
+        ReadMetrics::add(&metrics.rows_skipped, unwanted);
+        selectivity.saw(rows as u64, rows as u64 - unwanted);
+        if unwanted == 0 {
+            return self.not_deleted(batch, positions, metrics);
+        }
+        if self.deletes.is_none() {
+            return filtered(self.columns.output(batch)?, kept);
+        }
+        let positions = positions.kept(&kept);
+        self.not_deleted(filtered(batch, kept)?, positions, metrics)
+    }
+
+    /// The rows of a batch of wanted ones that come out.
+    ///
+    /// # Errors
+    /// Without the file's name.
+    pub(super) fn not_deleted(
+        &self,
+        batch: RecordBatch,
+        positions: RowPositions,
         metrics: &ReadMetrics,
     ) -> Result<RecordBatch> {
-        let mut kept = None;
-        if let Some(filter) = &self.filter {
-            let wanted = filter.wanted(batch.columns(), batch.num_rows())?;
-            ReadMetrics::add(&metrics.rows_skipped, unset(&wanted));
-            if !wanted.has_true() {
-                return self.columns.output(batch.slice(0, 0));
-            }
-            if wanted.has_false() {
-                kept = Some(wanted);
-            }
-        }
-        if let Some(deletes) = &self.deletes {
-            if let Some(wanted) = kept.take() {
-                positions = positions.kept(&wanted);
-                batch = filtered(batch, wanted)?;
-            }
-            kept = deletes.kept(&positions, &batch)?;
-            if let Some(kept) = &kept {
-                ReadMetrics::add(&metrics.rows_deleted, unset(kept));
-            }
-        }
+        let kept = match &self.deletes {
+            Some(deletes) => deletes.kept(&positions, &batch)?,
+            None => None,
+        };
         let batch = self.columns.output(batch)?;
-        match kept {
-            None => Ok(batch),
-            Some(kept) => filtered(batch, kept),
-        }
+        let Some(kept) = kept else {
+            return Ok(batch);
+        };
+        ReadMetrics::add(&metrics.rows_deleted, unset(&kept));
+        filtered(batch, kept)
     }
 }
 

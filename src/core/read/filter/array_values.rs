@@ -83,7 +83,10 @@ pub(super) fn numbers<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<&[T::Na
 pub(super) fn mistyped(array: &ArrayRef) -> Error {
     Error::new(
         ErrorKind::Internal,
-        format!("a filter was made for another type than {}", array.data_type()),
+        format!(
+            "a filter was made for another type than {}",
+            array.data_type()
+        ),
     )
 }
 

@@ -88,6 +88,27 @@ impl BatchFilter {
         self.0.may_hold(may_hold)
     }
 
+    /// The rows that may be wanted when the rows are known of which each test may be true; `None`
+    /// is all rows.
+    pub(super) fn rows_that_may_hold(
+        &self,
+        of_test: &impl Fn(&BoundTest) -> Option<RowPositions>,
+    ) -> Option<RowPositions> {
+        self.0.rows_that_may_hold(of_test)
+    }
+
+    /// The columns of batches that are tested, wholly or in part, each once.
+    pub(super) fn columns(&self) -> Vec<usize> {
+        let mut columns: Vec<_> = self
+            .tests()
+            .into_iter()
+            .filter_map(|test| test.place.first().copied())
+            .collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
     /// The tests in it.
     pub(super) fn tests(&self) -> Vec<&Arc<BoundTest>> {
         let mut tests = Vec::new();
@@ -189,6 +210,26 @@ impl Condition {
             Self::All(conditions) => conditions.iter().all(|condition| condition.may_hold(of)),
             Self::Any(conditions) => conditions.iter().any(|condition| condition.may_hold(of)),
             Self::Test(test) => of(test),
+        }
+    }
+
+    fn rows_that_may_hold(
+        &self,
+        of_test: &impl Fn(&BoundTest) -> Option<RowPositions>,
+    ) -> Option<RowPositions> {
+        match self {
+            Self::Always(true) => None,
+            Self::Always(false) => Some(RowPositions::default()),
+            Self::All(conditions) => conditions
+                .iter()
+                .filter_map(|condition| condition.rows_that_may_hold(of_test))
+                .reduce(|left, right| left.and(&right)),
+            Self::Any(conditions) => conditions
+                .iter()
+                .map(|condition| condition.rows_that_may_hold(of_test))
+                .reduce(|left, right| Some(left?.or(&right?)))
+                .flatten(),
+            Self::Test(test) => of_test(test),
         }
     }
 
@@ -320,7 +361,8 @@ impl BoundTest {
                 Assembly::Missing(substitute) => {
                     let same = self.of_every_row(substitute, rest)?;
                     let null = || {
-                        let data_type = arrow_type(&Type::Primitive(self.test.term.field_type.clone()));
+                        let data_type =
+                            arrow_type(&Type::Primitive(self.test.term.field_type.clone()));
                         self.of_one_row(&new_null_array(&data_type, 1))
                     };
                     // Where the struct is null, so is the field.

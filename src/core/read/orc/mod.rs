@@ -217,7 +217,7 @@ impl DataFile for OrcFile {
         &self.columns
     }
 
-    async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Fetched> {
+    async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Option<Fetched>> {
         let stripe =
             self.footer.stripes.get(unit).ok_or_else(|| {
                 Error::new(ErrorKind::Internal, format!("there is no stripe {unit}"))
@@ -228,7 +228,7 @@ impl DataFile for OrcFile {
             true => (StripeFooter::default(), Vec::new()),
             false => self.fetch_stripe(source, stripe).await?,
         };
-        Ok(Box::new(move |still_wanted| {
+        Ok(Some(Box::new(move |still_wanted| {
             let mut spending = Spending::default();
             spending.begin_batch();
             let rows = panics::caught("its data", || {
@@ -247,7 +247,7 @@ impl DataFile for OrcFile {
                 still_wanted,
                 file: self,
             }))
-        }))
+        })))
     }
 }
 
