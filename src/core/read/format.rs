@@ -22,6 +22,8 @@ use crate::storage::RawPath;
 /// A part of a file that is fetched and decoded by itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WorkUnit {
+    /// A byte of the file that is its own: it belongs to the part of the file that has this byte.
+    pub(super) start: u64,
     /// The position in the file of its first row.
     pub(super) first_row: u64,
     /// Its number of rows; `None` where only decoding tells.

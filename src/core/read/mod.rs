@@ -25,6 +25,7 @@ mod pages;
 mod panics;
 mod parquet_file;
 mod projection;
+mod rewritten;
 mod row_group_fetch;
 mod row_groups;
 mod row_positions;
@@ -32,6 +33,7 @@ mod selectivity;
 mod size;
 mod stored;
 mod stored_values;
+mod task_queue;
 mod two_phases;
 mod values;
 mod variant;
@@ -47,8 +49,11 @@ use arrow::array::RecordBatch;
 
 pub use arrow_types::arrow_type;
 pub use channel::{BatchReceiver, RecvOutcome};
+pub use deletes::{PositionDeleteRows, read_deletion_vector};
 pub use metadata_columns::{MetadataColumn, OutputColumn};
 pub use metrics::ReadMetrics;
+pub use rewritten::find_rewritten_rows;
+pub use task_queue::TaskQueue;
 
 use crate::error::Result;
 use crate::plan::FileScanTask;
@@ -64,6 +69,8 @@ pub struct ReadRequest {
     pub columns: Vec<OutputColumn>,
     /// The files.
     pub tasks: Vec<FileScanTask>,
+    /// Which of the tasks are this read's, if others read the rest; `None`: all.
+    pub queue: Option<Arc<dyn TaskQueue>>,
     /// Where they are read from.
     pub files: SharedFileReader,
     /// What inside of files may be passed over because of the tasks' residuals.

@@ -86,6 +86,8 @@ struct OpenBytes {
 /// What must be known of a row group before it is fetched.
 #[derive(Debug)]
 pub(super) struct RowGroup {
+    /// Where its first page is, in bytes; 0 where it has none.
+    pub(super) start: u64,
     /// The position of its first row in the file.
     pub(super) first_row: u64,
     /// Its number of rows.
@@ -109,6 +111,16 @@ pub(super) struct Part {
 }
 
 impl Source {
+    /// A source whose work nobody asks about.
+    pub(super) fn uncounted(files: &SharedFileReader) -> Self {
+        Self {
+            files: Arc::clone(files),
+            metrics: Arc::default(),
+            open_bytes: Arc::default(),
+            selectivity: Arc::default(),
+        }
+    }
+
     /// Reads ranges of a file, and checks that all of each came.
     pub(super) async fn fetch(&self, path: &RawPath, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         if ranges.is_empty() {
@@ -156,13 +168,10 @@ impl Source {
                 Ok((size, metadata, tail))
             })
             .await?;
-        let file = panics::caught("the Parquet metadata", || {
+        panics::caught("the Parquet metadata", || {
             ParquetFile::new(self, task, size, (&metadata, tail), wanted)
         })
-        .map_err(|error| error.in_file(path))?;
-        ReadMetrics::add(&self.metrics.files_opened, 1);
-        ReadMetrics::add(&self.metrics.row_groups_total, file.row_groups.len() as u64);
-        Ok(file)
+        .map_err(|error| error.in_file(path))
     }
 
     /// Reads the end of a file with the size that the manifest says, or else with the real one:
@@ -432,6 +441,7 @@ fn units(row_groups: &[RowGroup]) -> Vec<WorkUnit> {
             let first_row = next_row;
             next_row = next_row.saturating_add(row_group.rows);
             WorkUnit {
+                start: row_group.start,
                 first_row,
                 rows: Some(row_group.rows),
                 memory: memory_of(row_group),
@@ -468,6 +478,7 @@ impl RowGroup {
             )
         })?;
         let mut row_group = Self {
+            start: first_byte(metadata),
             first_row,
             rows,
             chunks: Vec::with_capacity(projection.leaves.len()),
@@ -512,6 +523,18 @@ impl RowGroup {
         }
         Ok((row_group, columns))
     }
+}
+
+/// Where the first page of a row group is, whatever columns are wanted; 0 where it has none.
+fn first_byte(metadata: &RowGroupMetaData) -> u64 {
+    let pages = metadata.columns().iter().map(|column| {
+        let dictionary = column.dictionary_page_offset().filter(|offset| *offset > 0);
+        dictionary.unwrap_or_else(|| column.data_page_offset())
+    });
+    pages
+        .min()
+        .and_then(|first| u64::try_from(first).ok())
+        .unwrap_or(0)
 }
 
 /// Where a column chunk lies, if that is inside the file.

@@ -10,6 +10,7 @@ use super::added_columns::{ReadColumns, batch_of};
 use super::deletes::FileDeletes;
 use super::filter::BatchFilter;
 use super::metrics::ReadMetrics;
+use super::rewritten::RewrittenFilter;
 use super::row_positions::RowPositions;
 use super::selectivity::Selectivity;
 use crate::error::{Error, ErrorKind, Result};
@@ -23,9 +24,18 @@ pub(super) struct WantedRows {
     pub(super) filter: Option<BatchFilter>,
     /// What is deleted.
     pub(super) deletes: Option<FileDeletes>,
+    /// Where only rows come out that a change deletes: what it deletes, if it deletes any.
+    pub(super) change: Option<Option<FileDeletes>>,
+    /// Rows that were not changed but moved, and those that were updated.
+    pub(super) rewritten: Option<RewrittenFilter>,
 }
 
 impl WantedRows {
+    /// Whether delete files are in memory for it.
+    pub(super) fn have_deletes(&self) -> bool {
+        self.deletes.is_some() || self.change.as_ref().is_some_and(Option::is_some)
+    }
+
     /// The rows of a batch that come out.
     ///
     /// # Errors
@@ -48,7 +58,7 @@ impl WantedRows {
         if unwanted == 0 {
             return self.not_deleted(batch, positions, metrics);
         }
-        if self.deletes.is_none() {
+        if self.deletes.is_none() && self.change.is_none() && self.rewritten.is_none() {
             return filtered(self.columns.output(batch)?, kept);
         }
         let positions = positions.kept(&kept);
@@ -65,16 +75,39 @@ impl WantedRows {
         positions: RowPositions,
         metrics: &ReadMetrics,
     ) -> Result<RecordBatch> {
-        let kept = match &self.deletes {
+        let mut kept = match &self.deletes {
             Some(deletes) => deletes.kept(&positions, &batch)?,
             None => None,
         };
-        let batch = self.columns.output(batch)?;
-        let Some(kept) = kept else {
-            return Ok(batch);
+        if let Some(kept) = &kept {
+            ReadMetrics::add(&metrics.rows_deleted, unset(kept));
+        }
+        let mut keep_only = |rows: BooleanBuffer| {
+            kept = Some(match &kept {
+                Some(kept) => kept & &rows,
+                None => rows,
+            });
         };
-        ReadMetrics::add(&metrics.rows_deleted, unset(&kept));
-        filtered(batch, kept)
+        if let Some(change) = &self.change {
+            let left = match change {
+                Some(deletes) => deletes.kept(&positions, &batch)?,
+                None => None,
+            };
+            keep_only(
+                left.map_or_else(|| BooleanBuffer::new_unset(batch.num_rows()), |left| !&left),
+            );
+        }
+        let mut batch = batch;
+        if let Some(rewritten) = &self.rewritten {
+            let (changed, renamed) = rewritten.apply(batch)?;
+            batch = renamed;
+            keep_only(changed);
+        }
+        let batch = self.columns.output(batch)?;
+        match kept {
+            None => Ok(batch),
+            Some(kept) => filtered(batch, kept),
+        }
     }
 }
 

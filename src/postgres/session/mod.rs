@@ -3,6 +3,7 @@
 
 pub mod runtime;
 pub mod settings;
+pub mod tables;
 pub mod wait;
 
 pub use wait::wait;

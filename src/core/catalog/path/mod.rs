@@ -13,6 +13,7 @@ use super::{Catalog, Table, TableIdent, TableListing, TableOptions, open_table, 
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Location, Storage};
 
+pub(super) use resolve::names_metadata_file;
 pub use resolve::{MetadataSelection, ResolvedMetadata, resolve_metadata_file};
 
 /// The catalog that a warehouse directory is: namespaces are directories, tables directories in

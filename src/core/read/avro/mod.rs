@@ -18,7 +18,6 @@ use self::columns::RowDecoder;
 use super::assemble::assemble;
 use super::decode::{BATCH_BYTES, MAX_BATCH_ROWS};
 use super::format::{DataFile, Fetched, StillWanted, UnitDecoder, WorkUnit};
-use super::metrics::ReadMetrics;
 use super::nested::Spending;
 use super::panics;
 use super::parquet_file::Source;
@@ -45,6 +44,9 @@ const MAX_BLOCK_HEAD: usize = 20;
 pub(super) struct AvroDataFile {
     path: RawPath,
     size: u64,
+    /// How many rows there must be, where the file is shorter than the manifest says. One that was
+    /// cut between two blocks shows it by nothing else.
+    least_rows: Option<u64>,
     header: AvroHeader,
     /// What was fetched with the header.
     head: Bytes,
@@ -101,9 +103,8 @@ impl AvroDataFile {
         let stored = schema::fields(header.schema()).map_err(|error| error.in_file(path))?;
         let (selected, columns) =
             select(wanted, &stored, task).map_err(|error| error.in_file(path))?;
-        ReadMetrics::add(&source.metrics.files_opened, 1);
-        ReadMetrics::add(&source.metrics.row_groups_total, 1);
         let unit = WorkUnit {
+            start: 0,
             first_row: 0,
             rows: None,
             memory: size.min(2 * PART).saturating_add(BATCH_BYTES as u64),
@@ -112,6 +113,8 @@ impl AvroDataFile {
         Ok(Self {
             path: path.clone(),
             size,
+            // A manifest alone that is wrong about either is no reason to refuse the file.
+            least_rows: task.record_count.filter(|_| size < task.file_size),
             head,
             header,
             selected,
@@ -216,6 +219,22 @@ impl AvroDecoder {
         Ok(())
     }
 
+    /// Whether the file ends where it may.
+    fn check_end(&self) -> Result<()> {
+        let at_end = self.records_left == 0 && self.next_block_length()?.is_none();
+        match self.file.least_rows {
+            Some(least) if at_end && self.next_row < least => Err(Error::new(
+                ErrorKind::Corrupt,
+                format!(
+                    "is truncated: it has {} bytes and {} rows, fewer than the manifest says, \
+                     which says {least} rows",
+                    self.file.size, self.next_row
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn decode(&mut self) -> Result<Option<(RecordBatch, RowPositions)>> {
         let mut rows = 0;
         self.spending.begin_batch();
@@ -250,6 +269,7 @@ impl AvroDecoder {
             self.block = self.block.slice(self.block.len() - left..);
         }
         if rows == 0 {
+            self.check_end()?;
             return Ok(None);
         }
         let first_row = self.next_row;

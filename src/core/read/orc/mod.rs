@@ -27,7 +27,6 @@ use self::tail::{Footer, PostScript, Stripe, StripeFooter};
 use super::assemble::assemble;
 use super::decode::{BATCH_BYTES, MAX_BATCH_ROWS};
 use super::format::{DataFile, Fetched, StillWanted, UnitDecoder, Wanted, WorkUnit};
-use super::metrics::ReadMetrics;
 use super::nested::Spending;
 use super::panics;
 use super::parquet_file::{Part, Source};
@@ -92,8 +91,6 @@ impl OrcFile {
             Self::new(task, &postscript, footer, tail, wanted)
         })
         .map_err(|error| error.in_file(path))?;
-        ReadMetrics::add(&source.metrics.files_opened, 1);
-        ReadMetrics::add(&source.metrics.row_groups_total, file.units.len() as u64);
         Ok(file)
     }
 
@@ -136,6 +133,7 @@ impl OrcFile {
             .iter()
             .map(|stripe| {
                 let unit = WorkUnit {
+                    start: stripe.offset,
                     first_row,
                     rows: Some(stripe.rows),
                     memory: match needed.is_empty() {

@@ -14,5 +14,6 @@ mod metadata_columns;
 mod missing;
 mod name_mapping;
 mod orc;
+mod other_writers;
 mod support;
 mod variant;

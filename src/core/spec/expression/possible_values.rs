@@ -80,10 +80,12 @@ impl PossibleValues {
             return self;
         }
         let read = |bytes: &[u8]| PrimitiveValue::from_bytes(value_type, bytes).ok();
-        self.within(
-            lower.and_then(read).map(lowest_meant),
-            upper.and_then(read).map(greatest_meant),
-        )
+        let (lower, upper) = (lower.and_then(read), upper.and_then(read));
+        // In the signed order of UUIDs, those from 80.. on are the least: one bound alone tells nothing.
+        if *value_type == PrimitiveType::Uuid && (lower.is_none() || upper.is_none()) {
+            return self;
+        }
+        self.within(lower.map(lowest_meant), upper.map(greatest_meant))
     }
 
     /// The same, between these ends, as far as they can be relied on.
@@ -144,6 +146,17 @@ impl PossibleValues {
                 .as_ref()
                 .is_none_or(|lower| compare_values(lower, value).is_none_or(Ordering::is_le))
             && self.upper.as_ref().is_none_or(|upper| upper.reaches(value))
+    }
+
+    /// Whether a value may be among these and among others, where null is null and NaN is NaN.
+    pub fn may_share_a_value_with(&self, other: &Self) -> bool {
+        let reaches = |left: &Self, right: &Self| match (&left.upper, &right.lower) {
+            (Some(upper), Some(lower)) => upper.reaches(lower),
+            _ => true,
+        };
+        (self.nulls && other.nulls)
+            || (self.nans && other.nans)
+            || (self.others && other.others && reaches(self, other) && reaches(other, self))
     }
 
     /// What a check may be on values that are neither null nor NaN.
@@ -303,3 +316,7 @@ fn bytes(value: &PrimitiveValue) -> Option<&[u8]> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+#[path = "possible_values_tests.rs"]
+mod tests;
