@@ -314,6 +314,12 @@ impl PageReader for CheckedPages {
         self.pages.peek_next_page()
     }
 
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        // Pages of an index begin with a row; of others it is not known, and the one that follows may
+        // not be there.
+        Ok(self.places.is_some() || self.peek_next_page()?.is_none())
+    }
+
     fn skip_next_page(&mut self) -> Result<()> {
         match &mut self.places {
             // It need not be there.

@@ -99,6 +99,8 @@ pub(super) struct RowGroup {
     /// About how many bytes its needed columns take when decoded, those that the file lacks
     /// included.
     pub(super) decoded_bytes: u64,
+    /// How many of these are kept until the columns are decoded that a filter does not test.
+    pub(super) kept_bytes: u64,
     /// Whether no row in it is wanted.
     pub(super) is_skipped: bool,
 }
@@ -302,6 +304,7 @@ impl ParquetFile {
             .collect();
         let mut row_groups = Vec::with_capacity(metadata.num_row_groups());
         let mut cut_down = Vec::with_capacity(metadata.num_row_groups());
+        let mut decoded_sizes = Vec::with_capacity(metadata.num_row_groups());
         let mut first_row = 0_u64;
         for (index, row_group) in metadata.row_groups().iter().enumerate() {
             let (mut known, columns) =
@@ -310,6 +313,7 @@ impl ParquetFile {
                 !may_have_wanted_rows(filter, &projection, &orders, &columns)
             });
             first_row = first_row.saturating_add(known.rows);
+            decoded_sizes.push(columns.iter().map(decoded_size).collect::<Vec<_>>());
             cut_down.push(
                 RowGroupMetaData::builder(Arc::clone(&projection.schema))
                     .set_num_rows(row_group.num_rows())
@@ -340,6 +344,14 @@ impl ParquetFile {
             .iter()
             .filter_map(|column| projection.columns.get(*column)?.member.decoded)
             .collect();
+        let kept_first: Vec<_> = filter_roots
+            .iter()
+            .flat_map(|root| projection.leaves_of(*root))
+            .collect();
+        for (known, sizes) in row_groups.iter_mut().zip(decoded_sizes) {
+            let kept = kept_first.iter().filter_map(|leaf| sizes.get(*leaf));
+            known.kept_bytes = kept.copied().fold(0, u64::saturating_add);
+        }
         let units = units(&row_groups);
         let open = OpenBytes::new(&source.open_bytes, held.saturating_add(tail.bytes.len()));
         Ok(Self {
@@ -459,7 +471,10 @@ fn memory_of(row_group: &RowGroup) -> u64 {
     let decoded = row_group
         .decoded_bytes
         .min(pages.saturating_add(BATCH_BYTES as u64));
-    row_group.stored_bytes.saturating_add(decoded)
+    row_group
+        .stored_bytes
+        .saturating_add(decoded)
+        .saturating_add(row_group.kept_bytes)
 }
 
 impl RowGroup {
@@ -484,6 +499,7 @@ impl RowGroup {
             chunks: Vec::with_capacity(projection.leaves.len()),
             stored_bytes: 0,
             decoded_bytes: projection.substitute_size().saturating_mul(rows),
+            kept_bytes: 0,
             is_skipped: false,
         };
         let mut columns = Vec::with_capacity(projection.leaves.len());

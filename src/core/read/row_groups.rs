@@ -276,3 +276,47 @@ impl<'a> ColumnFacts<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::DataType;
+
+    use super::*;
+
+    #[test]
+    fn ends_are_of_use_where_their_order_is_known() {
+        use ColumnOrder::{TYPE_DEFINED_ORDER, UNDEFINED, UNKNOWN};
+        use PhysicalType as P;
+        let conversion = Conversion::none(DataType::Utf8View);
+        let is_ordered = |order, physical_type, is_signed, is_deprecated| {
+            let column = TestedColumn {
+                leaf: 0,
+                conversion: &conversion,
+                field_type: &PrimitiveType::String,
+                physical_type,
+                type_length: 0,
+                order,
+                is_signed,
+                nullable: Nullable::Itself,
+            };
+            column.is_ordered(is_deprecated)
+        };
+        let unsigned = TYPE_DEFINED_ORDER(SortOrder::UNSIGNED);
+        let signed = TYPE_DEFINED_ORDER(SortOrder::SIGNED);
+        assert!(is_ordered(unsigned, P::BYTE_ARRAY, false, false));
+        assert!(!is_ordered(unsigned, P::BYTE_ARRAY, false, true));
+        assert!(!is_ordered(UNDEFINED, P::BYTE_ARRAY, false, false));
+        assert!(is_ordered(signed, P::FIXED_LEN_BYTE_ARRAY, true, false));
+        assert!(!is_ordered(signed, P::FIXED_LEN_BYTE_ARRAY, true, true));
+        for physical_type in [P::INT32, P::INT64, P::FLOAT, P::DOUBLE] {
+            assert!(is_ordered(signed, physical_type, true, true));
+            assert!(is_ordered(UNDEFINED, physical_type, true, false));
+            assert!(!is_ordered(UNDEFINED, physical_type, false, false));
+            assert!(!is_ordered(unsigned, physical_type, false, true));
+            assert!(!is_ordered(UNKNOWN, physical_type, true, false));
+        }
+        assert!(!is_ordered(signed, P::INT96, true, false));
+        let undefined = TYPE_DEFINED_ORDER(SortOrder::UNDEFINED);
+        assert!(!is_ordered(undefined, P::INT64, true, false));
+    }
+}

@@ -167,6 +167,8 @@ impl Condition {
                 other => all.push(other),
             }
         }
+        // What costs least first: when nothing is left, the rest is not looked at.
+        all.sort_by_key(Self::cost);
         match all.len() {
             0 => Self::Always(true),
             1 => all.remove(0),
@@ -184,10 +186,22 @@ impl Condition {
                 other => any.push(other),
             }
         }
+        any.sort_by_key(Self::cost);
         match any.len() {
             0 => Self::Always(false),
             1 => any.remove(0),
             _ => Self::Any(any),
+        }
+    }
+
+    /// About how much work it is for a row, beside others.
+    fn cost(&self) -> u32 {
+        match self {
+            Self::Always(_) => 0,
+            Self::All(conditions) | Self::Any(conditions) => conditions
+                .iter()
+                .fold(0, |sum, condition| sum.saturating_add(condition.cost())),
+            Self::Test(test) => test.cost(),
         }
     }
 
@@ -315,6 +329,29 @@ impl BoundTest {
             check,
             exact,
         })
+    }
+
+    /// About how much work it is for a row, beside others.
+    fn cost(&self) -> u32 {
+        let Test { term, check } = &self.test;
+        let value = match term.field_type {
+            PrimitiveType::String
+            | PrimitiveType::Binary
+            | PrimitiveType::Fixed(_)
+            | PrimitiveType::Uuid => 4,
+            _ => 1,
+        };
+        let transform = match term.transform {
+            Transform::Identity => 1,
+            _ => 20,
+        };
+        match check {
+            Check::IsNull | Check::NotNull => 1,
+            Check::In(values) | Check::NotIn(values) => {
+                value * transform * (2 + values.len().max(1).ilog2())
+            }
+            _ => value * transform,
+        }
     }
 
     /// Where the column is that it tests.
