@@ -215,9 +215,13 @@ impl RowGroupDecoder {
                 columns,
                 Some(metadata.schema().fields()),
             )?;
-            let metadata = Arc::clone(metadata.metadata());
-            let pages =
-                RowGroupPages::new(chunks.clone(), metadata, *row_group, Arc::clone(places));
+            let pages = RowGroupPages::new(
+                chunks.clone(),
+                Arc::clone(metadata.metadata()),
+                *row_group,
+                Arc::clone(places),
+                self.batch_rows,
+            );
             ParquetRecordBatchReader::try_new_with_row_groups(
                 &levels,
                 &pages,
