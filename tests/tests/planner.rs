@@ -104,7 +104,7 @@ fn rows_are_estimated_from_manifests() {
         // Customers have more and fewer orders; no manifest tells.
         ("customer_id = 5", 10.0),
         ("coupon IS NULL", 1.3),
-        ("coupon IS NOT NULL", 1.5),
+        ("coupon IS NOT NULL", 3.0),
     ] {
         let query = format!("FROM orders WHERE {condition}");
         let expected = expected_rows(&mut client, &format!("SELECT * {query}"));
@@ -311,12 +311,12 @@ fn joins_fit_the_sizes() {
         .expect("attached");
     client
         .batch_execute(
-            "CREATE TABLE some AS SELECT id FROM generate_series(1, 200) AS id; ANALYZE some",
+            "CREATE TABLE several AS SELECT id FROM generate_series(1, 200) AS id; ANALYZE several",
         )
         .expect("a heap table");
     let joined = plan(
         &mut client,
-        "SELECT count(*) FROM some JOIN large USING (id)",
+        "SELECT count(*) FROM several JOIN large USING (id)",
         "",
     );
     assert!(nodes(&joined, "Nested Loop").is_empty(), "{joined}");
