@@ -367,20 +367,17 @@ fn check_all(client: &mut Client, table: &str, by: By, conditions: &[&str]) {
 fn check_constants(client: &mut Client, table: &str, by: By, column: &str, constants: &[&str]) {
     for constant in constants {
         for operator in ["=", "<>", "<", "<=", ">", ">="] {
-            for condition in [
-                format!("{column} {operator} {constant}"),
-                format!("{constant} {operator} {column}"),
-            ] {
-                assert_eq!(
-                    checked_by(client, table, &condition),
-                    by,
-                    "{table}: {condition}"
-                );
-                same(client, table, &condition);
-                same(client, table, &format!("NOT {condition}"));
-                same(client, table, &format!("({condition}) IS NULL"));
-            }
+            let condition = format!("{column} {operator} {constant}");
+            assert_eq!(
+                checked_by(client, table, &condition),
+                by,
+                "{table}: {condition}"
+            );
+            same(client, table, &condition);
+            same(client, table, &format!("NOT {condition}"));
+            same(client, table, &format!("{constant} {operator} {column}"));
         }
+        same(client, table, &format!("({column} < {constant}) IS NULL"));
         for condition in [
             format!("{column} IS DISTINCT FROM {constant}"),
             format!("{constant} IS NOT DISTINCT FROM {column}"),
@@ -1096,7 +1093,7 @@ fn nulls_and_nested_logic() {
             "i > 0 OR true = false",
             "(st).n = 1",
             "(st).n IS NULL",
-            "(st).w > 'x'",
+            "(st).w COLLATE \"C\" > 'x'",
             "(st).w IN ('x', 'q')",
             "(st).n < 3 AND (st).w LIKE 'x%'",
         ],

@@ -376,8 +376,9 @@ impl DeleteIndex {
     /// tasks' files may have in the key columns, where that is known.
     ///
     /// # Errors
-    /// `Corrupt` for a data file without a sequence number, and for a deletion vector of another
-    /// partition or an older commit than its data file.
+    /// `Corrupt` for a data file without a sequence number, for a deletion vector of another
+    /// partition or an older commit than its data file, and for position deletes of one data file
+    /// that are listed in another partition.
     pub fn apply(
         mut self,
         tasks: &mut [FileScanTask],
@@ -401,7 +402,7 @@ impl DeleteIndex {
             // A deletion vector stands for all position deletes from before it.
             let positions = match vector {
                 Some(_) => Vec::new(),
-                None => self.positions_of(task, data_sequence_number, &partition),
+                None => self.positions_of(task, data_sequence_number, &partition)?,
             };
             task.deletes = TaskDeletes {
                 positions,
@@ -483,23 +484,34 @@ impl DeleteIndex {
         task: &FileScanTask,
         data_sequence_number: i64,
         partition: &PartitionKey,
-    ) -> Vec<Arc<DeleteFile>> {
+    ) -> Result<Vec<Arc<DeleteFile>>> {
+        let applies = |scoped: &&Scoped<DeleteFile>| data_sequence_number <= scoped.sequence_number;
         let by_path = self.positions_by_path.get(&task.path.0);
+        let by_path = by_path.into_iter().flatten().filter(applies);
+        // Neither may its deletes be left out in silence, nor is it clear that they are meant.
+        if let Some(elsewhere) = by_path
+            .clone()
+            .find(|scoped| scoped.partition != *partition)
+        {
+            return Err(Error::corrupt(
+                &task.path,
+                format!(
+                    "position deletes of this data file, in \"{}\", are listed in another partition",
+                    elsewhere.delete.path
+                ),
+            ));
+        }
         let by_partition = self.positions_by_partition.get(partition);
         let by_partition = by_partition
             .into_iter()
             .flatten()
             .filter(|(_, bounds)| bounds.may_have(&task.path.0))
-            .map(|(scoped, _)| scoped);
-        by_path
-            .into_iter()
-            .flatten()
+            .map(|(scoped, _)| scoped)
+            .filter(applies);
+        Ok(by_path
             .chain(by_partition)
-            .filter(|scoped| {
-                data_sequence_number <= scoped.sequence_number && scoped.partition == *partition
-            })
             .map(|scoped| Arc::clone(&scoped.delete))
-            .collect()
+            .collect())
     }
 
     /// The groups of equality deletes with a file that applies to a data file.

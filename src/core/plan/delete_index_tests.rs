@@ -273,6 +273,25 @@ fn position_delete_scope() {
 }
 
 #[test]
+fn position_deletes_of_one_data_file_in_another_partition() {
+    // As Iceberg Java's DeleteFileIndex, whose older versions deleted the rows all the same.
+    let of_a = |sequence_number| positions_of("/t/p", sequence_number, "/t/a");
+    let error = apply(vec![of_a(5)], vec![data("/t/a", 5, bucket(1))]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    let message = error.message();
+    assert!(
+        message.contains("\"/t/a\"") && message.contains("/t/p"),
+        "{message}"
+    );
+    // What is too old to apply, or about another file, may be anywhere.
+    let applied = applied(
+        vec![of_a(4)],
+        vec![data("/t/a", 5, bucket(1)), data("/t/b", 1, bucket(1))],
+    );
+    assert!(applied.values().all(Vec::is_empty));
+}
+
+#[test]
 fn path_matching_by_bounds() {
     let bounded = |path: &str, lower: &str, upper: &str| {
         let bound = |value: &str| json!([{ "key": FILE_PATH_ID, "value": value }]);

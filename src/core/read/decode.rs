@@ -130,6 +130,7 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
                 self.chunks.clone(),
                 Arc::clone(metadata.metadata()),
                 self.row_group,
+                self.batch_rows,
             );
             ParquetRecordBatchReader::try_new_with_row_groups(
                 &levels,

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::parquet_to_arrow_schema;
-use parquet::basic::Type as PhysicalType;
+use parquet::basic::{Encoding, Type as PhysicalType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataBuilder, RowGroupMetaData,
@@ -493,7 +493,16 @@ fn decoded_size(column: &ColumnChunkMetaData) -> u64 {
     };
     let values = u64::try_from(column.num_values()).unwrap_or(0);
     let encoded = u64::try_from(column.uncompressed_size()).unwrap_or(0);
-    values.saturating_mul(width).max(encoded)
+    // What values share is in the file once, in memory with each of them.
+    let values_share = column
+        .encodings()
+        .any(|encoding| encoding == Encoding::DELTA_BYTE_ARRAY);
+    let expanded = column
+        .unencoded_byte_array_data_bytes()
+        .filter(|_| values_share)
+        .and_then(|bytes| u64::try_from(bytes).ok())
+        .unwrap_or(0);
+    values.saturating_mul(width).max(encoded).max(expanded)
 }
 
 /// The metadata that the decoder works with: only the leaves of the projection, typed its way.
@@ -571,4 +580,31 @@ fn unusable(error: ParquetError) -> Error {
         ErrorKind::Corrupt,
         format!("its Parquet metadata cannot be used: {error}"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+
+    use super::*;
+
+    #[test]
+    fn values_that_share_their_beginnings_take_what_they_are_long() {
+        let message = parse_message_type("message m { required binary c; }").unwrap();
+        let schema = SchemaDescriptor::new(Arc::new(message));
+        let column = |encoding| {
+            ColumnChunkMetaData::builder(schema.column(0))
+                .set_encodings(vec![Encoding::RLE, encoding])
+                .set_num_values(1_000)
+                .set_total_uncompressed_size(50_000)
+                .set_unencoded_byte_array_data_bytes(Some(100_000_000))
+                .build()
+                .unwrap()
+        };
+        let shared = column(Encoding::DELTA_BYTE_ARRAY);
+        assert_eq!(decoded_size(&shared), 100_000_000);
+        // A decoded dictionary is in memory once.
+        assert_eq!(decoded_size(&column(Encoding::RLE_DICTIONARY)), 50_000);
+    }
 }

@@ -431,6 +431,7 @@ fn metadata_columns_can_be_filtered_by() {
         MetadataColumn::Partition => 2_147_483_642,
         MetadataColumn::RowId => 2_147_483_540,
         MetadataColumn::LastUpdatedSequenceNumber => 2_147_483_539,
+        other => panic!("{other:?} tells of changes"),
     };
     let long = |column, from| {
         compare(
