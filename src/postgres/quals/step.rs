@@ -180,7 +180,7 @@ pub fn first_not(
     let range = ordinals(of)?;
     let (mut low, mut high) = (*range.start(), *range.end() + 1);
     while low < high {
-        let middle = low + (high - low) / 2;
+        let middle = low + (high.abs_diff(low) / 2).cast_signed();
         let value = steps
             .iter()
             .fold(stored(of, middle), |value, step| step.apply(value, shift));
