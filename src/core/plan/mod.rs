@@ -17,6 +17,7 @@ mod partition_facts;
 mod partition_fields;
 mod pruning;
 mod refuse;
+mod sample;
 mod selectivity;
 mod split;
 
@@ -31,6 +32,7 @@ pub(crate) use delete_index::{delete_file, deletion_vector};
 pub(crate) use files::list_manifests;
 pub use files::plan_files;
 pub use partition_fields::TaskPartitionField;
+pub use sample::Sample;
 
 pub use crate::spec::FileFormat;
 use crate::spec::{Partition, RowFilter};
