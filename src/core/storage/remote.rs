@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use futures::TryStreamExt;
@@ -20,6 +20,11 @@ use crate::error::{Error, ErrorKind, Result};
 /// A gap between two ranges that is cheaper to read than to ask for the second one apart: what a connection
 /// carries while a request travels to an object store.
 pub(super) const COALESCE_GAP: u64 = 1024 * 1024;
+
+/// How often an answer is asked for that breaks off.
+const ATTEMPTS: usize = 5;
+
+const FIRST_WAIT: Duration = Duration::from_millis(50);
 
 /// A file in a remote store; whether it is there shows when it is read.
 #[derive(Debug)]
@@ -59,23 +64,23 @@ impl<'a> RemoteFile<'a> {
     /// # Errors
     /// `Corrupt` if it has more than `largest` bytes.
     pub(super) async fn read(&self, largest: u64) -> Result<Bytes> {
-        let got = self.get(None).await?;
-        if got.meta.size > largest {
-            return Err(Error::corrupt(
+        self.get_all(None, |got| match got.meta.size > largest {
+            true => Err(Error::corrupt(
                 self.location,
                 format!(
                     "its size of {} bytes is more than a metadata file can have",
                     got.meta.size
                 ),
-            ));
-        }
-        self.collect(got).await
+            )),
+            false => Ok(()),
+        })
+        .await
     }
 
     /// At most so many bytes from the front.
     pub(super) async fn read_start(&self, length: u64) -> Result<Bytes> {
-        let got = self.get(Some(GetRange::Bounded(0..length))).await?;
-        self.collect(got).await
+        self.get_all(Some(GetRange::Bounded(0..length)), |_| Ok(()))
+            .await
     }
 
     /// The bytes of a range that is not empty.
@@ -83,16 +88,41 @@ impl<'a> RemoteFile<'a> {
     /// # Errors
     /// `Corrupt` if the file ends before it.
     pub(super) async fn fetch(&self, range: Range<u64>) -> Result<Bytes> {
-        let got = self.get(Some(GetRange::Bounded(range.clone()))).await?;
-        if got.range != range {
-            return Err(Error::corrupt(
+        let wanted = Some(GetRange::Bounded(range.clone()));
+        self.get_all(wanted, |got| match got.range == range {
+            true => Ok(()),
+            false => Err(Error::corrupt(
                 self.location,
                 format!(
                     "bytes {} to {} are wanted from a file of {} bytes",
                     range.start, range.end, got.meta.size
                 ),
-            ));
+            )),
+        })
+        .await
+    }
+
+    /// Asks for a range and reads it, again if the connection breaks off in the middle of the answer. The store's
+    /// own client does that only where files have entity tags.
+    async fn get_all(
+        &self,
+        range: Option<GetRange>,
+        check: impl Fn(&GetResult) -> Result<()> + Send + Sync,
+    ) -> Result<Bytes> {
+        let mut wait = FIRST_WAIT;
+        for _ in 1..ATTEMPTS {
+            let got = self.get(range.clone()).await?;
+            check(&got)?;
+            match self.collect(got).await {
+                Err(error) if error.kind() == ErrorKind::Unreachable => {
+                    tokio::time::sleep(wait).await;
+                    wait *= 2;
+                }
+                outcome => return outcome,
+            }
         }
+        let got = self.get(range).await?;
+        check(&got)?;
         self.collect(got).await
     }
 
