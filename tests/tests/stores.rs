@@ -64,7 +64,9 @@ fn tables(corpus: &Path) -> Vec<String> {
 
 fn compare(client: &mut Client, location: &str, more: &str, table: &Path) -> Result<(), Failed> {
     client.batch_execute("DROP FOREIGN TABLE IF EXISTS tested")?;
-    client.batch_execute(&attach("tested", location, more))?;
+    client
+        .batch_execute(&attach("tested", location, more))
+        .map_err(|error| error.as_db_error().map_or(error.to_string(), text))?;
     compare_table(client, "tested", &Expected::read(table))
         .map_err(|error| error.to_string().into())
 }
@@ -102,13 +104,7 @@ impl Stores {
                 Ok(seaweed)
             }),
             nginx: wanted(any(&["http"])).and_then(|corpus| Nginx::start(&corpus)),
-            google: wanted(any(&["google"])).and_then(|corpus| {
-                let google = Google::start()?;
-                for table in SAMPLE {
-                    google.copy(&corpus.join(table), &format!("wh/{table}"));
-                }
-                Ok(google)
-            }),
+            google: wanted(any(&["google"])).and_then(|corpus| Google::start(&corpus, &SAMPLE)),
             corpus,
         }
     }
@@ -439,7 +435,7 @@ fn s3_cancelled() -> Result<(), Failed> {
 fn s3_disturbed(seaweed: &Seaweed) -> Result<(), Failed> {
     let line = Unreliable::start(Behaviour::Disturbed(seaweed.port()));
     let options = format!("endpoint '{}', allow_http 'true'", line.url());
-    let mut clients: Vec<(Database, Client)> = (0..8)
+    let mut clients: Vec<(Database, Client)> = (0..20)
         .map(|_| lake(&options, &Identity::Reader.options()))
         .collect();
     let (_calm, mut calm) = lake(&seaweed.options(), &Identity::Reader.options());
@@ -466,7 +462,7 @@ fn s3_disturbed(seaweed: &Seaweed) -> Result<(), Failed> {
                         ))
                         .map_err(|error| error.to_string())?;
                     let (mut right, mut refused) = (0, 0);
-                    for _ in 0..125 {
+                    for _ in 0..50 {
                         match text_rows(client, query) {
                             Ok(rows) if rows == *expected => right += 1,
                             Ok(rows) => return Err(format!("wrong rows: {rows:?}")),
@@ -503,24 +499,25 @@ fn s3_disturbed(seaweed: &Seaweed) -> Result<(), Failed> {
         format!("{right} right, {refused} refused; {disturbed} of {requests} requests disturbed");
     println!("{said}");
     // Most disturbances pass when a request is sent again; only the 403s among them do not.
-    match right >= 700 && right + refused == 1000 && disturbed * 4 > requests {
+    match right >= 950 && right + refused == 1000 && disturbed * 8 > requests {
         true => Ok(()),
         false => Err(said.into()),
     }
 }
 
-/// Requests and bytes of a scan are counted, and few: a footer and its columns in one or two.
+/// A query of a table with one data file takes few requests: to find and read the metadata when it is planned and when
+/// it is executed, and a footer and its columns.
 fn s3_requests(seaweed: &Seaweed) -> Result<(), Failed> {
-    let (_database, mut client) = lake(&seaweed.options(), &Identity::Reader.options());
+    let line = Unreliable::start(Behaviour::Reliable(seaweed.port()));
+    let options = format!("endpoint '{}', allow_http 'true'", line.url());
+    let (_database, mut client) = lake(&options, &Identity::Reader.options());
     client.batch_execute(&attach("t", "s3://lake/java/all_types_v2_parquet", MOVED))?;
-    let plan = lines(&mut client, "EXPLAIN (ANALYZE, VERBOSE) SELECT * FROM t");
-    let number = |name: &str| -> Option<u64> {
-        let line = plan.iter().find(|line| line.trim().starts_with(name))?;
-        line.rsplit(' ').next()?.parse().ok()
-    };
-    match (number("Requests:"), number("Data Files Read:")) {
-        (Some(requests), Some(files)) if requests > 0 && requests <= 2 * files => Ok(()),
-        _ => Err(plan.join("\n").into()),
+    let (before, _) = line.counts();
+    client.batch_execute("SELECT * FROM t")?;
+    let (after, _) = line.counts();
+    match after - before {
+        1..=10 => Ok(()),
+        requests => Err(format!("{requests} requests").into()),
     }
 }
 
