@@ -1115,7 +1115,6 @@ fn nulls_and_nested_logic() {
             "i::text = '7'",
             "n::int = 1",
             "n::numeric(8,1) = 1.0",
-            "d::numeric(5,1) = 1.5 AND d BETWEEN 0 AND 10",
         ],
     );
 }
