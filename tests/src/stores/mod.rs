@@ -1,6 +1,7 @@
 //! Object stores and a web server on this machine, started for the tests of one program and ended with it.
 //! Where their programs are not installed (see scripts/store-servers), their tests are skipped by name.
 
+mod azurite;
 mod google;
 mod nginx;
 mod seaweed;
@@ -14,6 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+pub use azurite::Azurite;
 pub use google::Google;
 pub use nginx::Nginx;
 pub use seaweed::{Identity, Seaweed};
