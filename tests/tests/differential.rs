@@ -2,7 +2,7 @@
 //! table in several settings and over a heap table with the same rows. Everything follows from one seed.
 //!
 //! `ICEBERG_FDW_DIFFERENTIAL_SEED`, `…_QUERIES` and `…_TABLE` choose the seed, how many queries are run, and one table
-//! of the run alone.
+//! of the run alone; `…_KEEP=1` leaves the database and the files of a table that differs for a closer look.
 
 use std::io::Write;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use std::time::Instant;
 use iceberg_fdw_tests::database::{Database, text_rows};
 use iceberg_fdw_tests::random::declared::Collation;
 use iceberg_fdw_tests::random::seed::Chance;
-use iceberg_fdw_tests::random::trial::{Counts, Server, Trial};
+use iceberg_fdw_tests::random::trial::{Counts, Server, Trial, UNKNOWN};
 use iceberg_fdw_tests::synthetic::Directory;
 use postgres::Client;
 
@@ -33,11 +33,19 @@ fn variable<T: FromStr>(name: &str) -> Option<T> {
     }
 }
 
+/// Whether what shows a difference is left behind.
+fn keeps() -> bool {
+    variable::<u8>("KEEP").is_some_and(|keep| keep > 0)
+}
+
 /// The collations that the server has of those that differ in order or equality.
 fn server(client: &mut Client) -> Server {
     client
         .batch_execute("CREATE SERVER lake FOREIGN DATA WRAPPER iceberg_fdw")
         .expect("a server can be created");
+    client
+        .batch_execute(UNKNOWN)
+        .expect("functions can be created");
     let collation = |name: &str, deterministic| Collation {
         name: name.to_owned(),
         deterministic,
@@ -125,9 +133,12 @@ impl Run {
         for number in 0..QUERIES_OF_A_TABLE {
             let query = trial.query(&mut chance);
             counts.queries += 1;
-            trial
-                .check(&query, &mut chance, &mut counts)
-                .map_err(|difference| format!("{again}, query {number}\n{difference}"))?;
+            if let Err(difference) = trial.check(&query, &mut chance, &mut counts) {
+                if keeps() {
+                    std::mem::forget(directory);
+                }
+                return Err(format!("{again}, query {number}\n{difference}"));
+            }
             if number % EXPLAINED == 0 {
                 trial.explain(&query, &mut counts);
             }
@@ -189,6 +200,10 @@ fn foreign_tables_answer_as_heap_tables_do() {
         counts.explained,
         counts.skipped
     );
+    if !differences.is_empty() && keeps() {
+        eprintln!("kept: database {}", database.name());
+        std::mem::forget(database);
+    }
     assert!(differences.is_empty(), "{}", differences.join("\n\n"));
     if table.is_none() {
         for level in LEVELS {

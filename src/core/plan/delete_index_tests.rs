@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::plan::EqualityColumn;
 use crate::spec::test_files::{ManifestTestFile, manifest_file};
 use crate::spec::{FileFormat, ManifestContent, ManifestReader};
 
@@ -103,7 +104,7 @@ fn equality(path: &str, sequence_number: i64, partition: Partition, ids: &[i32])
 }
 
 fn apply(deletes: Vec<LiveDelete>, mut tasks: Vec<FileScanTask>) -> Result<Vec<FileScanTask>> {
-    DeleteIndex::new(&metadata(), deletes)?.apply(&mut tasks)?;
+    DeleteIndex::new(&metadata(), deletes)?.apply(&mut tasks, &[])?;
     Ok(tasks)
 }
 

@@ -9,6 +9,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use super::column_bounds::ColumnBounds;
 use super::column_sizes::ColumnSizes;
 use super::delete_index::{DeleteIndex, LiveDelete};
+use super::equality_group::KeyValues;
 use super::partition_fields::{partition_fields, partition_spec};
 use super::pruning::{Judgement, Pruning};
 use super::refuse::{self, Refusals};
@@ -55,22 +56,22 @@ pub async fn plan_files(
         .properties
         .get(NAME_MAPPING_PROPERTY)
         .map(|mapping| Arc::<str>::from(mapping.as_str()));
-    let mut planned = stream::iter(live)
-        .map(|manifest| plan_manifest(files, metadata, name_mapping.as_ref(), &pruning, manifest))
-        .buffered(MANIFESTS_AT_ONCE);
-    let mut refusals = Refusals::default();
-    let mut deletes = Vec::new();
-    while let Some(live) = planned.try_next().await? {
-        plan.tasks.extend(live.tasks);
-        deletes.extend(live.deletes);
-        refusals.merge(live.refusals);
-        plan.column_sizes.merge(live.column_sizes);
-        plan.column_bounds.merge(live.column_bounds);
-        plan.data_files_total += live.total;
-        plan.data_files_skipped_by_partition += live.skipped_by_partition;
-        plan.data_files_skipped_by_metrics += live.skipped_by_metrics;
-    }
-    refusals.check(metadata)?;
+    let (deletes, data): (Vec<_>, Vec<_>) = live
+        .into_iter()
+        .partition(|manifest| manifest.content == ManifestContent::Deletes);
+    // Which statistics of data files tell of deletes is known from these.
+    let deletes = plan_manifests(files, metadata, None, &pruning, deletes).await?;
+    deletes.refusals.check(metadata)?;
+    let deletes = DeleteIndex::new(metadata, deletes.deletes)?;
+    let pruning = pruning.with_keys(deletes.key_columns());
+    let live = plan_manifests(files, metadata, name_mapping.as_ref(), &pruning, data).await?;
+    live.refusals.check(metadata)?;
+    plan.tasks = live.tasks;
+    plan.column_sizes = live.column_sizes;
+    plan.column_bounds = live.column_bounds;
+    plan.data_files_total = live.total;
+    plan.data_files_skipped_by_partition = live.skipped_by_partition;
+    plan.data_files_skipped_by_metrics = live.skipped_by_metrics;
     for task in &plan.tasks {
         plan.records = plan
             .records
@@ -79,7 +80,7 @@ pub async fn plan_files(
         plan.total_bytes = plan.total_bytes.saturating_add(task.file_size);
     }
     refuse_duplicates(&plan.tasks)?;
-    let applied = DeleteIndex::new(metadata, deletes)?.apply(&mut plan.tasks)?;
+    let applied = deletes.apply(&mut plan.tasks, &live.key_values)?;
     plan.delete_files_total = applied.files;
     plan.deleted_positions = applied.positions;
     Ok(plan)
@@ -102,10 +103,12 @@ pub(crate) async fn list_manifests(
     }
 }
 
-/// The live files of a manifest.
+/// The live files of manifests.
 #[derive(Debug, Default)]
 struct LiveFiles {
     tasks: Vec<FileScanTask>,
+    /// What the files of the tasks may have in the columns that equality deletes compare.
+    key_values: Vec<KeyValues>,
     deletes: Vec<LiveDelete>,
     refusals: Refusals,
     column_sizes: ColumnSizes,
@@ -114,6 +117,38 @@ struct LiveFiles {
     total: usize,
     skipped_by_partition: usize,
     skipped_by_metrics: usize,
+}
+
+impl LiveFiles {
+    fn add(&mut self, more: Self) {
+        self.tasks.extend(more.tasks);
+        self.key_values.extend(more.key_values);
+        self.deletes.extend(more.deletes);
+        self.refusals.merge(more.refusals);
+        self.column_sizes.merge(more.column_sizes);
+        self.column_bounds.merge(more.column_bounds);
+        self.total += more.total;
+        self.skipped_by_partition += more.skipped_by_partition;
+        self.skipped_by_metrics += more.skipped_by_metrics;
+    }
+}
+
+/// The live files of several manifests, in their order.
+async fn plan_manifests(
+    files: &SharedFileReader,
+    metadata: &TableMetadata,
+    name_mapping: Option<&Arc<str>>,
+    pruning: &Pruning<'_>,
+    manifests: Vec<ManifestFile>,
+) -> Result<LiveFiles> {
+    let mut planned = stream::iter(manifests)
+        .map(|manifest| plan_manifest(files, metadata, name_mapping, pruning, manifest))
+        .buffered(MANIFESTS_AT_ONCE);
+    let mut all = LiveFiles::default();
+    while let Some(live) = planned.try_next().await? {
+        all.add(live);
+    }
+    Ok(all)
 }
 
 async fn plan_manifest(
@@ -154,6 +189,7 @@ async fn plan_manifest(
                 if !live.refusals.note_live_file(&entry.data_file)? {
                     live.column_sizes.add(&entry.data_file);
                     pruning.add_bounds(&entry.data_file, &facts, &mut live.column_bounds);
+                    live.key_values.push(pruning.key_values(&entry.data_file));
                     live.tasks
                         .push(scan_task(entry, &partition_fields, name_mapping, residual));
                 }
@@ -196,6 +232,7 @@ fn scan_task(
         name_mapping: name_mapping.cloned(),
         deletes: TaskDeletes::default(),
         residual,
+        change: None,
     }
 }
 

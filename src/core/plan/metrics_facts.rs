@@ -6,15 +6,16 @@ use crate::spec::{DataFile, FileFormat, PossibleValues, PrimitiveType, Schema, T
 
 /// A column that manifests may tell of.
 #[derive(Debug, Clone)]
-pub(super) struct Column<'a> {
+pub(super) struct Column {
     field_id: i32,
-    field_type: &'a PrimitiveType,
+    field_type: PrimitiveType,
     /// Whether it is no part of a struct.
     top_level: bool,
 }
 
-impl<'a> Column<'a> {
-    pub fn new(metadata: &TableMetadata, field_id: i32, field_type: &'a PrimitiveType) -> Self {
+impl Column {
+    /// The column with this field id, as one of this type.
+    pub fn new(metadata: &TableMetadata, field_id: i32, field_type: PrimitiveType) -> Self {
         let has = |schema: &Schema| schema.fields().field_by_id(field_id).is_some();
         Self {
             field_id,
@@ -23,9 +24,14 @@ impl<'a> Column<'a> {
         }
     }
 
+    /// Its field id.
+    pub fn field_id(&self) -> i32 {
+        self.field_id
+    }
+
     /// What values the column may have in a file.
     pub fn values_in(&self, file: &DataFile) -> PossibleValues {
-        let mut values = PossibleValues::unknown(self.field_type);
+        let mut values = PossibleValues::unknown(&self.field_type);
         // Metadata columns such as `_row_id` have values where the file has nulls.
         if self.field_id > MAX_COLUMN_ID {
             return values;
@@ -70,7 +76,7 @@ impl<'a> Column<'a> {
             values.nulls = values.nulls && (nulls > 0 || !covers_rows);
         }
         values.between(
-            self.field_type,
+            &self.field_type,
             stats.lower_bound.as_deref(),
             stats.upper_bound.as_deref(),
         )

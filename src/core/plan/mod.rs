@@ -1,6 +1,7 @@
 //! From a snapshot to the files that a scan must read.
 //! Spec: "Scan Planning".
 
+mod changes;
 mod column_bounds;
 mod column_sizes;
 #[cfg(test)]
@@ -8,6 +9,7 @@ mod corpus_tests;
 mod delete_file;
 mod delete_index;
 mod equality_columns;
+mod equality_group;
 mod facts;
 mod files;
 mod metrics_facts;
@@ -20,6 +22,7 @@ mod split;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use changes::{Change, ChangeKind, RewrittenRows, plan_changes};
 pub use column_bounds::{ColumnBounds, ColumnRange};
 pub use column_sizes::ColumnSizes;
 pub use delete_file::{DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes};
@@ -65,6 +68,8 @@ pub struct FileScanTask {
     /// Which of its rows are wanted, without what its partition and statistics show to be true of
     /// all of them.
     pub residual: Arc<RowFilter>,
+    /// What happened to its rows, where changes are read and not a state.
+    pub change: Option<Arc<Change>>,
 }
 
 /// What a scan of a snapshot must read.
@@ -129,6 +134,7 @@ impl FileScanTask {
             name_mapping: None,
             deletes: TaskDeletes::default(),
             residual: Arc::default(),
+            change: None,
         }
     }
 }

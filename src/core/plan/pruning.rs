@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::column_bounds::ColumnBounds;
+use super::equality_group::{KeyColumns, KeyValues};
 use super::facts::Facts;
 use super::metrics_facts::Column;
 use super::partition_facts::TermPartitions;
@@ -21,7 +22,9 @@ pub(super) struct Pruning<'a> {
     /// The tests of the exact part, then those of the inexact one.
     tests: Vec<&'a Test>,
     /// The columns that the tests are about.
-    columns: Vec<Column<'a>>,
+    columns: Vec<Column>,
+    /// The columns that equality deletes compare: what files have in them tells which of these apply.
+    keys: KeyColumns,
     /// The number of the first test of each field as it is.
     first_tests: HashMap<i32, usize>,
     /// What is left of the filter, by what its tests are; shared among files.
@@ -67,11 +70,21 @@ impl<'a> Pruning<'a> {
             filter,
             columns: tests
                 .iter()
-                .map(|test| Column::new(metadata, test.term.field_id, &test.term.field_type))
+                .map(|test| Column::new(metadata, test.term.field_id, test.term.field_type.clone()))
                 .collect(),
             tests,
+            keys: KeyColumns::default(),
             residuals: Mutex::default(),
         }
+    }
+
+    /// The same, that also tells what files have in the columns that equality deletes compare.
+    #[must_use]
+    pub fn with_keys(mut self, keys: &KeyColumns) -> Self {
+        if self.filter.levels.metrics {
+            self.keys = keys.clone();
+        }
+        self
     }
 
     /// Whether files of a manifest may have wanted rows, by what the manifest list says of their partitions.
@@ -98,12 +111,13 @@ impl<'a> Pruning<'a> {
         self.may_hold(&verdicts)
     }
 
-    /// The fields whose statistics tell which files are wanted.
+    /// The fields whose statistics tell which files are wanted, and which deletes apply to them.
     pub fn stats_field_ids(&self) -> Vec<i32> {
         if !self.filter.levels.metrics {
             return Vec::new();
         }
-        self.tests.iter().map(|test| test.term.field_id).collect()
+        let tested = self.tests.iter().map(|test| test.term.field_id);
+        tested.chain(self.keys.field_ids()).collect()
     }
 
     /// The same for files of one spec; `None` where it is not known.
@@ -176,6 +190,11 @@ impl SpecPruning<'_> {
             residual: pruning.residual(verdicts),
             facts,
         }
+    }
+
+    /// What values a file may have in the columns that equality deletes compare.
+    pub fn key_values(&self, file: &DataFile) -> KeyValues {
+        self.pruning.keys.values_in(file)
     }
 
     /// Counts in a file that is read.

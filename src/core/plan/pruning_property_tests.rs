@@ -595,4 +595,41 @@ proptest! {
             }
         }
     }
+
+    /// Equality deletes are left out only where no row can have a deleted key.
+    #[test]
+    fn no_deleted_key_is_lost(
+        (field_type, rows, keys) in select(types()).prop_flat_map(|field_type| {
+            let row = || vec(option::weighted(0.8, value(&field_type)), 1..4);
+            (Just(field_type.clone()), row(), row())
+        }),
+        of_rows in told(),
+        of_keys in told(),
+    ) {
+        let of_keys = Told { hidden: of_rows.hidden.map(|_| 0), ..of_keys };
+        let case = Case {
+            field_type: field_type.clone(),
+            fields: Vec::new(),
+            rows: Vec::new(),
+            told: of_rows.clone(),
+            filter: ScanFilter::ALL,
+        };
+        let column = Column::new(&case.metadata(), 1, field_type);
+        let values = |rows: &[Option<V>], told: &Told| {
+            column.values_in(&DataFile {
+                record_count: told.record_count.then_some(rows.len() as u64),
+                file_format: told.format,
+                ..data_file(Vec::new(), vec![told_of(rows, told)])
+            })
+        };
+        let (of_rows, of_keys) = (values(&rows, &of_rows), values(&keys, &of_keys));
+        let same = |row: &Option<V>, key: &Option<V>| match (row, key) {
+            (None, None) => true,
+            (Some(row), Some(key)) => compare_values(row, key).unwrap().is_eq(),
+            _ => false,
+        };
+        let deleted = rows.iter().any(|row| keys.iter().any(|key| same(row, key)));
+        prop_assert!(of_rows.may_share_a_value_with(&of_keys) || !deleted);
+        prop_assert!(of_keys.may_share_a_value_with(&of_rows) || !deleted);
+    }
 }

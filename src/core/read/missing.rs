@@ -58,6 +58,7 @@ impl Substitute {
         let constant = |array: ArrayRef| Some(Self::Constant(array));
         let long = |value: i64| constant(Arc::new(Int64Array::from(vec![value])));
         let text = |text: &str| constant(Arc::new(StringViewArray::from(vec![text])));
+        let change = task.change.as_deref();
         let known = match column {
             MetadataColumn::File => text(&task.path.0),
             MetadataColumn::Position => Some(Self::Counted(0)),
@@ -71,6 +72,11 @@ impl Substitute {
                 .first_row_id
                 .and(task.data_sequence_number)
                 .and_then(long),
+            MetadataColumn::ChangeType => change.and_then(|change| text(change.kind.name())),
+            MetadataColumn::ChangeOrdinal => {
+                change.and_then(|change| constant(Arc::new(Int32Array::from(vec![change.ordinal]))))
+            }
+            MetadataColumn::CommitSnapshotId => change.and_then(|change| long(change.snapshot_id)),
         };
         known.unwrap_or_else(|| Self::Null(arrow_type(&column.field_type())))
     }

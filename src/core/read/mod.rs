@@ -23,6 +23,7 @@ mod pages;
 mod panics;
 mod parquet_file;
 mod projection;
+mod rewritten;
 mod row_groups;
 mod row_positions;
 mod size;
@@ -45,6 +46,7 @@ pub use channel::{BatchReceiver, RecvOutcome};
 pub use deletes::{PositionDeleteRows, read_deletion_vector};
 pub use metadata_columns::{MetadataColumn, OutputColumn};
 pub use metrics::ReadMetrics;
+pub use rewritten::find_rewritten_rows;
 pub use task_queue::TaskQueue;
 
 use crate::error::Result;

@@ -25,7 +25,7 @@ pub trait TaskQueue: Debug + Send + Sync {
 
 /// The tasks of a read that have not been opened yet.
 pub(super) struct Tasks {
-    left: IntoIter<(FileScanTask, Option<PendingDeletes>)>,
+    left: IntoIter<NextTask>,
     queue: Option<Arc<dyn TaskQueue>>,
     /// The index of the first task of `left`.
     position: usize,
@@ -33,15 +33,44 @@ pub(super) struct Tasks {
     have_deletes: bool,
 }
 
-/// A task to be opened, with what may be deleted from its file.
-pub(super) type NextTask = (FileScanTask, Option<PendingDeletes>);
+/// A task to be opened.
+pub(super) struct NextTask {
+    pub(super) task: FileScanTask,
+    /// What may be deleted from its file.
+    pub(super) deletes: Option<PendingDeletes>,
+    /// Where only rows come out that a change deletes: what it deletes.
+    pub(super) deleted_by_change: Option<PendingDeletes>,
+}
+
+impl NextTask {
+    /// About how many bytes of delete files must be kept in memory for it.
+    pub(super) fn delete_bytes(&self) -> u64 {
+        [&self.deletes, &self.deleted_by_change]
+            .into_iter()
+            .flatten()
+            .map(PendingDeletes::expected_bytes)
+            .fold(0, u64::saturating_add)
+    }
+}
 
 impl Tasks {
     /// All of these tasks, or those that the queue hands out.
     pub(super) fn new(tasks: Vec<FileScanTask>, queue: Option<Arc<dyn TaskQueue>>) -> Self {
-        let deletes = share_deletes(&tasks);
-        let have_deletes = deletes.iter().any(Option::is_some);
-        let left: Vec<_> = tasks.into_iter().zip(deletes).collect();
+        let deletes = share_deletes(&tasks, |task| Some(&task.deletes));
+        let by_changes = share_deletes(&tasks, |task| {
+            task.change.as_ref()?.only_deleted_by.as_ref()
+        });
+        let have_deletes = deletes.iter().chain(&by_changes).any(Option::is_some);
+        let left: Vec<_> = tasks
+            .into_iter()
+            .zip(deletes)
+            .zip(by_changes)
+            .map(|((task, deletes), deleted_by_change)| NextTask {
+                task,
+                deletes,
+                deleted_by_change,
+            })
+            .collect();
         Self {
             left: left.into_iter(),
             queue,

@@ -10,6 +10,7 @@ use super::added_columns::{ReadColumns, batch_of};
 use super::deletes::FileDeletes;
 use super::filter::BatchFilter;
 use super::metrics::ReadMetrics;
+use super::rewritten::RewrittenFilter;
 use super::row_positions::RowPositions;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -22,9 +23,18 @@ pub(super) struct WantedRows {
     pub(super) filter: Option<BatchFilter>,
     /// What is deleted.
     pub(super) deletes: Option<FileDeletes>,
+    /// Where only rows come out that a change deletes: what it deletes, if it deletes any.
+    pub(super) change: Option<Option<FileDeletes>>,
+    /// Rows that were not changed but moved, and those that were updated.
+    pub(super) rewritten: Option<RewrittenFilter>,
 }
 
 impl WantedRows {
+    /// Whether delete files are in memory for it.
+    pub(super) fn have_deletes(&self) -> bool {
+        self.deletes.is_some() || self.change.as_ref().is_some_and(Option::is_some)
+    }
+
     /// The rows of a batch that come out.
     ///
     /// # Errors
@@ -46,15 +56,38 @@ impl WantedRows {
                 kept = Some(wanted);
             }
         }
-        if let Some(deletes) = &self.deletes {
+        if self.deletes.is_some() || self.change.is_some() {
             if let Some(wanted) = kept.take() {
                 positions = positions.kept(&wanted);
                 batch = filtered(batch, wanted)?;
             }
-            kept = deletes.kept(&positions, &batch)?;
+            kept = match &self.deletes {
+                Some(deletes) => deletes.kept(&positions, &batch)?,
+                None => None,
+            };
             if let Some(kept) = &kept {
                 ReadMetrics::add(&metrics.rows_deleted, unset(kept));
             }
+            if let Some(change) = &self.change {
+                let left = match change {
+                    Some(deletes) => deletes.kept(&positions, &batch)?,
+                    None => None,
+                };
+                let changed =
+                    left.map_or_else(|| BooleanBuffer::new_unset(batch.num_rows()), |left| !&left);
+                kept = Some(match kept {
+                    Some(kept) => &kept & &changed,
+                    None => changed,
+                });
+            }
+        }
+        if let Some(rewritten) = &self.rewritten {
+            let (changed, renamed) = rewritten.apply(batch)?;
+            batch = renamed;
+            kept = Some(match kept {
+                Some(kept) => &kept & &changed,
+                None => changed,
+            });
         }
         let batch = self.columns.output(batch)?;
         match kept {

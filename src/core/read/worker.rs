@@ -13,18 +13,20 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{JoinError, JoinHandle, JoinSet};
 
 use super::ReadRequest;
-use super::added_columns::ReadColumns;
+use super::added_columns::{Place, ReadColumns, add_column};
 use super::channel::BatchSender;
 use super::decode::BATCH_BYTES;
-use super::deletes::{DeleteMemory, InUse, PendingDeletes};
+use super::deletes::{DeleteMemory, FileDeletes, InUse, PendingDeletes};
 use super::filter::BatchFilter;
 use super::format::{self, DataFile, Fetched, Wanted, WorkUnit};
+use super::metadata_columns::MetadataColumn;
 use super::metrics::ReadMetrics;
 use super::panics;
 use super::parquet_file::Source;
 use super::projection::{output_schema, wanted_fields};
+use super::rewritten::RewrittenFilter;
 use super::size;
-use super::task_queue::Tasks;
+use super::task_queue::{NextTask, Tasks};
 use super::wanted_rows::WantedRows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
@@ -170,21 +172,27 @@ async fn fetch_all<T>(
         // Files with much metadata are not opened far ahead.
         while (opening.is_empty()
             || opening.len() < open_ahead && source.open_bytes.load(Ordering::Relaxed) < open_limit)
-            && let Some((_, deletes)) = tasks.peek(opening.len())?
+            && let Some(next) = tasks.peek(opening.len())?
         {
-            let bytes = deletes.as_ref().map_or(0, PendingDeletes::expected_bytes);
+            let bytes = next.delete_bytes();
             let ahead = opening.iter().fold(bytes, |sum, opening: &Opening| {
                 sum.saturating_add(opening.delete_bytes)
             });
             if !opening.is_empty() && bytes > 0 && !delete_memory.has_room_for(ahead) {
                 break;
             }
-            let Some((task, deletes)) = tasks.take() else {
+            let Some(next) = tasks.take() else {
                 break;
             };
-            let deletes = deletes.map(|deletes| (number, deletes, Arc::clone(&delete_memory)));
-            let part = task.part.clone();
-            let opened = open(source.clone(), task, deletes, Arc::clone(&wanted_columns));
+            let part = next.task.part.clone();
+            let memory = Arc::clone(&delete_memory);
+            let opened = open(
+                source.clone(),
+                next,
+                number,
+                memory,
+                Arc::clone(&wanted_columns),
+            );
             opening.push_back(Opening {
                 number,
                 delete_bytes: bytes,
@@ -207,7 +215,7 @@ async fn fetch_all<T>(
         let Some(Opened { file, rows }) = opened.result().await? else {
             continue;
         };
-        let in_use = rows.deletes.is_some().then(|| delete_memory.in_use());
+        let in_use = rows.have_deletes().then(|| delete_memory.in_use());
         // The file lacks a column, and what stands for it says so.
         let nothing_is_wanted = rows.filter.as_ref().is_some_and(BatchFilter::wants_nothing);
         let rows = Arc::new((rows, in_use));
@@ -243,34 +251,39 @@ async fn fetch_all<T>(
 /// Opens the file of a task; `None` if no row of it is wanted.
 fn open(
     source: Source,
-    task: FileScanTask,
-    deletes: Option<(usize, PendingDeletes, Arc<DeleteMemory>)>,
+    next: NextTask,
+    number: usize,
+    memory: Arc<DeleteMemory>,
     wanted: Arc<WantedColumns>,
 ) -> Spawned<Option<Opened>> {
     Spawned(tokio::spawn(async move {
+        let NextTask {
+            task,
+            deletes,
+            deleted_by_change,
+        } = next;
         let mut fields = wanted.fields.to_vec();
         let filter = BatchFilter::new(&task.residual, &wanted.table, &mut fields)?;
         if filter.as_ref().is_some_and(BatchFilter::wants_nothing) {
             return Ok(None);
         }
-        let places = match &deletes {
-            Some((_, deletes, _)) => deletes.add_columns(&mut fields)?,
-            None => Vec::new(),
-        };
+        let only_deleted = task
+            .change
+            .as_ref()
+            .is_some_and(|change| change.only_deleted_by.is_some());
+        let deletes = pending(deletes, &mut fields)?;
+        let deleted_by_change = pending(deleted_by_change, &mut fields)?;
+        let rewritten = rewritten_filter(&task, &mut fields);
         let in_file = Wanted {
             columns: ReadColumns::new(fields, &wanted.fields, &wanted.output),
             filter,
             levels: wanted.levels,
         };
-        let open = format::open(&source, &task, &in_file);
-        let (file, deletes) = match deletes {
-            None => (open.await?, None),
-            Some((number, deletes, memory)) => {
-                let load = deletes.load(number, places, &source, &memory);
-                let (file, deletes) = futures::try_join!(open, load)?;
-                (file, Some(deletes))
-            }
-        };
+        let (file, deletes, deleted_by_change) = futures::try_join!(
+            format::open(&source, &task, &in_file),
+            load(deletes, number, &source, &memory),
+            load(deleted_by_change, number, &source, &memory),
+        )?;
         let part = task.part.as_ref();
         if part.is_none_or(|part| part.start == 0) {
             ReadMetrics::add(&source.metrics.files_opened, 1);
@@ -282,9 +295,57 @@ fn open(
             columns: in_file.columns,
             filter,
             deletes,
+            change: only_deleted.then_some(deleted_by_change),
+            rewritten,
         };
         Ok(Some(Opened { file, rows }))
     }))
+}
+
+/// What tells the rows apart that a change moved or updated; makes `fields` also have their ids.
+fn rewritten_filter(
+    task: &FileScanTask,
+    fields: &mut Vec<Arc<NestedField>>,
+) -> Option<RewrittenFilter> {
+    let change = task.change.as_ref()?;
+    let rows = Arc::clone(change.rewritten.as_ref()?);
+    let change_type = MetadataColumn::ChangeType.field().id;
+    let change_type = fields.iter().position(|field| field.id == change_type);
+    let row_id = Arc::new(MetadataColumn::RowId.field());
+    Some(RewrittenFilter {
+        rows,
+        kind: change.kind,
+        row_id: add_column(fields, &[row_id])?,
+        change_type,
+    })
+}
+
+/// Deletes, with the places of the columns that they compare.
+type Pending = (PendingDeletes, Vec<Vec<Place>>);
+
+/// Makes `fields` also have the columns that deletes compare.
+fn pending(
+    deletes: Option<PendingDeletes>,
+    fields: &mut Vec<Arc<NestedField>>,
+) -> Result<Option<Pending>> {
+    deletes
+        .map(|deletes| {
+            let places = deletes.add_columns(fields)?;
+            Ok((deletes, places))
+        })
+        .transpose()
+}
+
+async fn load(
+    deletes: Option<Pending>,
+    number: usize,
+    source: &Source,
+    memory: &Arc<DeleteMemory>,
+) -> Result<Option<FileDeletes>> {
+    match deletes {
+        Some((deletes, places)) => deletes.load(number, places, source, memory).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 /// Counts a unit that is passed over.

@@ -3,6 +3,7 @@
 
 pub mod avro;
 mod calendar;
+mod change_range;
 #[cfg(test)]
 pub(crate) mod corpus_tests;
 pub mod data_file;

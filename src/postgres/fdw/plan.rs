@@ -146,7 +146,7 @@ pub unsafe extern "C-unwind" fn get_foreign_plan(
             mode: paths::mode_of(best_path),
             output,
             filtered,
-            selector: selector.map(|selector| (selector.kind, selector.value)),
+            selector: selector.map(|selector| (selector.kind, selector.values)),
             exact: pointers(exact).collect(),
             inexact: pointers(inexact).collect(),
         };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use iceberg_core::catalog::Table;
-use iceberg_core::plan::{ScanPlan, plan_files};
+use iceberg_core::plan::{ScanPlan, plan_changes, plan_files};
 use iceberg_core::read::{MetadataColumn, OutputColumn};
 use iceberg_core::spec::{
     FieldReference, FoundField, ScanFilter, Schema, SelectedSnapshot, Snapshot, StructType,
@@ -142,7 +142,7 @@ impl ForeignRelation {
         self.table.files()
     }
 
-    /// The files of the snapshot in which rows can be that a filter wants.
+    /// The files in which rows can be that a filter wants: of the snapshot, or of the changes that are read.
     pub fn plan_files(&self, filter: &ScanFilter) -> Arc<ScanPlan> {
         let Some(snapshot) = self.snapshot().map(Arc::clone) else {
             return Arc::default();
@@ -150,8 +150,12 @@ impl ForeignRelation {
         let files = Arc::clone(self.files());
         let metadata = Arc::clone(self.table.metadata());
         let filter = filter.clone();
+        let changes = self.selected.changes.clone();
         Arc::new(wait(async move {
-            plan_files(&files, &metadata, &snapshot, &filter).await
+            match changes {
+                None => plan_files(&files, &metadata, &snapshot, &filter).await,
+                Some(made_by) => plan_changes(&files, &metadata, &made_by, &filter).await,
+            }
         }))
     }
 

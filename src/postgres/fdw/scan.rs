@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use iceberg_core::plan::ScanPlan;
-use iceberg_core::read::{self, BatchReceiver, ReadMetrics, ReadRequest, RecvOutcome};
+use iceberg_core::read::{
+    self, BatchReceiver, ReadMetrics, ReadRequest, RecvOutcome, find_rewritten_rows,
+};
 use iceberg_core::spec::ScanFilter;
 use pgrx::pg_sys::{self, Datum, ForeignScanState};
 use pgrx::{PgMemoryContexts, pg_guard};
@@ -17,7 +19,7 @@ use super::selection::Selection;
 use super::selector_qual::Chooser;
 use crate::error::OrRaise;
 use crate::quals::{Bound, Executed};
-use crate::session::{runtime, settings, tables::Scope, wait::INTERRUPT_PERIOD};
+use crate::session::{runtime, settings, tables::Scope, wait, wait::INTERRUPT_PERIOD};
 use crate::types::batch::{ColumnPlan, DatumBatch};
 use crate::types::finish::Finish;
 
@@ -100,7 +102,8 @@ pub unsafe extern "C-unwind" fn begin_foreign_scan(node: *mut ForeignScanState, 
         let carried = ScanNode::of(scan);
         let chooser = carried
             .selector
-            .map(|(kind, value)| Chooser::begin(node, kind, value, flags));
+            .as_ref()
+            .map(|(kind, values)| Chooser::begin(node, *kind, values, flags));
         let only_explained = flags & pg_sys::EXEC_FLAG_EXPLAIN_ONLY as i32 != 0;
         // Parameters of the executor itself have no value yet when a scan begins.
         let has_parameters = !(*scan).scan.plan.allParam.is_null();
@@ -321,8 +324,6 @@ impl ScanState {
 
     /// Starts reading on the worker threads.
     fn start(&self, opened: &OpenedScan) -> BatchReceiver<DatumBatch> {
-        let runtime = runtime::handle().or_raise();
-        let _inside = runtime.enter();
         let columns: Vec<ColumnPlan> = opened
             .columns
             .iter()
@@ -332,7 +333,7 @@ impl ScanState {
             Some(parallel) => parallel.share(&opened.relation, &opened.plan),
             None => parallel::alone(&opened.plan),
         };
-        let request = ReadRequest {
+        let mut request = ReadRequest {
             schema: Arc::clone(opened.relation.schema()),
             columns: opened.columns.iter().map(|column| column.source).collect(),
             tasks: share.tasks,
@@ -343,6 +344,15 @@ impl ScanState {
             memory: settings::scan_memory() / share.participants,
             metrics: Arc::clone(&self.metrics),
         };
+        if opened.relation.selected().changes.is_some() {
+            request = wait(async move {
+                let mut tasks = std::mem::take(&mut request.tasks);
+                find_rewritten_rows(&request, &mut tasks).await?;
+                Ok(ReadRequest { tasks, ..request })
+            });
+        }
+        let runtime = runtime::handle().or_raise();
+        let _inside = runtime.enter();
         read::read(
             request,
             Arc::new(move |batch: RecordBatch| DatumBatch::convert(&batch, &columns)),

@@ -9,7 +9,7 @@ use crate::list::pointers;
 
 /// What a scan node carries.
 ///
-/// `fdw_exprs` has the selector's value if there is a selector, then the exact quals, then the inexact ones: so EXPLAIN
+/// `fdw_exprs` has the selector's values if there is a selector, then the exact quals, then the inexact ones: so EXPLAIN
 /// can show quals by deparsing these. `fdw_private` has lists of integers: the mode, the columns, those of `filtered`,
 /// the selector's kind, how many quals are exact.
 pub struct ScanNode {
@@ -20,7 +20,7 @@ pub struct ScanNode {
     /// Numbers of further columns that only exact quals name.
     pub filtered: Vec<i16>,
     /// What selects the state, and how.
-    pub selector: Option<(Kind, *mut Expr)>,
+    pub selector: Option<(Kind, Vec<*mut Expr>)>,
     /// Quals that the reader checks in Postgres' place.
     pub exact: Vec<*mut Node>,
     /// Quals that tell what need not be read.
@@ -33,7 +33,8 @@ impl ScanNode {
     /// # Safety
     /// The expressions are valid.
     pub unsafe fn expressions(&self) -> *mut List {
-        let selector = self.selector.iter().map(|(_, value)| value.cast());
+        let selector = self.selector.iter().flat_map(|(_, values)| values);
+        let selector = selector.map(|value| value.cast());
         let quals = self.exact.iter().chain(&self.inexact).copied();
         // SAFETY: allocates in the current memory context.
         selector
@@ -79,12 +80,10 @@ impl ScanNode {
                 .and_then(|number| Kind::from_number(*number));
             let exact = numbers().first().map_or(0, |count| *count as usize);
             let mut expressions: Vec<*mut Node> = pointers((*scan).fdw_exprs).collect();
-            let selector = match kind {
-                Some(kind) if !expressions.is_empty() => {
-                    Some((kind, expressions.remove(0).cast::<Expr>()))
-                }
-                _ => None,
-            };
+            let selector = kind.map(|kind| {
+                let values = expressions.drain(..kind.values().min(expressions.len()));
+                (kind, values.map(|value| value.cast::<Expr>()).collect())
+            });
             let inexact = expressions.split_off(exact.min(expressions.len()));
             Self {
                 mode,

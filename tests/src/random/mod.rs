@@ -1,6 +1,7 @@
 //! Random Iceberg tables, the same rows in heap tables, and random queries over both: what the differential test is made of.
 //! A second look at the spec: nothing here is shared with the product's evaluators.
 
+mod avro_file;
 mod bounds;
 mod calendar;
 mod constants;

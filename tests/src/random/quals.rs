@@ -199,6 +199,9 @@ fn leaf(chance: &mut Chance, terms: &Terms) -> Leaf {
         let term = chance.pick(&terms.others).clone();
         return other_leaf(chance, &term);
     }
+    if chance.percent(5) {
+        return unknown_leaf(chance, terms);
+    }
     let term = terms.pick(chance);
     let mut leaf = match (&term.family, chance.below(10)) {
         (Family::Boolean, 0..=5) => boolean_leaf(chance, &term),
@@ -363,6 +366,40 @@ fn pattern_leaf(chance: &mut Chance, term: &Term) -> Leaf {
     // An escape at the end of a pattern is an error, once a value reaches it.
     leaf.fails = true;
     leaf
+}
+
+/// Functions and operators that only this database knows, volatile functions, and whole rows: nothing to push down.
+fn unknown_leaf(chance: &mut Chance, terms: &Terms) -> Leaf {
+    let term = terms.pick(chance);
+    let column = &term.sql;
+    let fails = term.fails;
+    let leaf = Leaf {
+        fails,
+        ..Leaf::default()
+    };
+    let form = Form::any(chance);
+    match chance.below(7) {
+        0 => leaf.text(format!("is_odd_text(({column})::text)")),
+        1 => leaf
+            .text(format!("same_value({column}) = "))
+            .constant(constant_of(chance, &term, form)),
+        2 => leaf
+            .text(format!("({column})::text === "))
+            .constant(Constant {
+                text: "'1'".to_owned(),
+                sql: "text".to_owned(),
+            }),
+        3 => leaf.text("random() < 2"),
+        4 => leaf.text(format!("(random() > 2 OR {column} IS NOT NULL)")),
+        5 => leaf.text(format!(
+            "t IS {}NULL",
+            chance.pick(&["", "NOT ", "NOT DISTINCT FROM "])
+        )),
+        _ => leaf
+            .text(format!("{column} = sometimes("))
+            .constant(constant_of(chance, &term, form))
+            .text(")"),
+    }
 }
 
 /// Rows compared with rows.

@@ -27,7 +27,7 @@ use super::added_columns::Place;
 use super::parquet_file::Source;
 use super::row_positions::RowPositions;
 use crate::error::Result;
-use crate::plan::{DeletionVector, FileScanTask};
+use crate::plan::{DeletionVector, FileScanTask, TaskDeletes};
 use crate::spec::NestedField;
 use crate::storage::RawPath;
 
@@ -51,15 +51,25 @@ pub(super) struct FileDeletes {
     equality: Vec<(Arc<EqualityKeys>, Vec<Place>)>,
 }
 
-/// The deletes of each task, in their order; `None` where nothing is deleted. Delete files that
-/// several tasks have are shared.
-pub(super) fn share_deletes(tasks: &[FileScanTask]) -> Vec<Option<PendingDeletes>> {
+/// The deletes of each task that `of_task` finds, in their order; `None` where nothing is deleted. Delete
+/// files that several tasks have are shared.
+pub(super) fn share_deletes(
+    tasks: &[FileScanTask],
+    of_task: fn(&FileScanTask) -> Option<&TaskDeletes>,
+) -> Vec<Option<PendingDeletes>> {
+    let deletes: Vec<_> = tasks.iter().map(of_task).collect();
     let mut sources = Vec::new();
     let mut wanted_by_task: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
     let mut files = HashMap::new();
     let mut vectors: HashMap<&RawPath, Vec<(usize, &Arc<DeletionVector>)>> = HashMap::new();
-    for (task_number, task) in tasks.iter().enumerate() {
-        for file in &task.deletes.positions {
+    let present = || {
+        deletes
+            .iter()
+            .enumerate()
+            .filter_map(|(number, deletes)| Some((number, (*deletes)?)))
+    };
+    for (task_number, deletes) in present() {
+        for file in &deletes.positions {
             let number = match files.entry(Arc::as_ptr(file)) {
                 Entry::Occupied(known) => *known.get(),
                 Entry::Vacant(new) => {
@@ -69,7 +79,7 @@ pub(super) fn share_deletes(tasks: &[FileScanTask]) -> Vec<Option<PendingDeletes
             };
             wanted_by_task[task_number].push(number);
         }
-        if let Some(vector) = &task.deletes.vector {
+        if let Some(vector) = &deletes.vector {
             vectors
                 .entry(&vector.path)
                 .or_default()
@@ -106,11 +116,10 @@ pub(super) fn share_deletes(tasks: &[FileScanTask]) -> Vec<Option<PendingDeletes
     let mut sets = HashMap::new();
     tasks
         .iter()
+        .zip(deletes)
         .zip(wanted_by_task)
-        .map(|(task, numbers)| {
-            if task.deletes.is_empty() {
-                return None;
-            }
+        .map(|((task, deletes), numbers)| {
+            let deletes = deletes.filter(|deletes| !deletes.is_empty())?;
             Some(PendingDeletes {
                 path: task.path.clone(),
                 data_sequence_number: task.data_sequence_number.unwrap_or(0),
@@ -118,8 +127,7 @@ pub(super) fn share_deletes(tasks: &[FileScanTask]) -> Vec<Option<PendingDeletes
                     .into_iter()
                     .map(|number| Arc::clone(&sources[number]))
                     .collect(),
-                equality: task
-                    .deletes
+                equality: deletes
                     .equality
                     .iter()
                     .map(|deletes| {

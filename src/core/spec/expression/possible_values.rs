@@ -148,6 +148,17 @@ impl PossibleValues {
             && self.upper.as_ref().is_none_or(|upper| upper.reaches(value))
     }
 
+    /// Whether a value may be among these and among others, where null is null and NaN is NaN.
+    pub fn may_share_a_value_with(&self, other: &Self) -> bool {
+        let reaches = |left: &Self, right: &Self| match (&left.upper, &right.lower) {
+            (Some(upper), Some(lower)) => upper.reaches(lower),
+            _ => true,
+        };
+        (self.nulls && other.nulls)
+            || (self.nans && other.nans)
+            || (self.others && other.others && reaches(self, other) && reaches(other, self))
+    }
+
     /// What a check may be on values that are neither null nor NaN.
     fn verdict_on_others(&self, check: &Check) -> Verdict {
         match check {
