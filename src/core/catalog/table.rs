@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::path::{MetadataSelection, names_metadata_file, resolve_metadata_file};
 use crate::error::Result;
 use crate::spec::TableMetadata;
-use crate::storage::{Location, SharedFileReader, Storage, StorageCounters, TableFiles};
+use crate::storage::{
+    Location, SharedFileReader, Storage, StorageCounters, StoreSettings, TableFiles,
+};
 
 /// Which table to open and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub struct TableOptions {
     pub warehouse: Option<String>,
     /// Further such directories.
     pub allowed_locations: Vec<String>,
+    /// How remote stores are reached, and with whose rights.
+    pub stores: StoreSettings,
 }
 
 impl TableOptions {
@@ -78,7 +82,7 @@ impl Table {
 /// Those of [`resolve_metadata_file`]; `Corrupt` or `NotSupported` for metadata that cannot be
 /// understood.
 pub async fn open_table(options: TableOptions) -> Result<Table> {
-    let storage = Storage::new();
+    let storage = Storage::with_settings(options.stores);
     let location = Location::parse(&options.location)?;
     let places = parse_places(options.warehouse.as_deref(), &options.allowed_locations)?;
     let found = resolve_metadata_file(&storage, &location, &options.selection, &places).await?;

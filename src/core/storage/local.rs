@@ -1,7 +1,6 @@
 //! The local file system: from a resolved path to a regular file and its bytes.
 //! Spec: "Paths in Metadata"; the name of a file is taken byte for byte.
 
-use std::error::Error as StdError;
 use std::fs;
 use std::io::ErrorKind as IoErrorKind;
 use std::ops::Range;
@@ -15,6 +14,7 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
 
 use super::directory::{Directory, DirectoryEntry};
+use super::fault::error_chain;
 use super::location::Location;
 use super::reach::ResolvedPath;
 use crate::error::{Error, ErrorKind, Result};
@@ -230,13 +230,6 @@ fn store_error(location: &Location, error: object_store::Error) -> Error {
         format!("file \"{location}\" cannot be read: {error}"),
     )
     .with_source(error)
-}
-
-/// The error and what it came from, outermost first.
-fn error_chain<'a>(
-    error: &'a (dyn StdError + 'static),
-) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |error| (*error).source())
 }
 
 #[cfg(test)]

@@ -338,7 +338,7 @@ mod tests {
             &table,
             &table,
             false,
-            &[&warehouse, &other, "s3://bucket/x"],
+            &[&warehouse, &other, "s3://bucket/x", "hdfs://host/x"],
         );
         for path in ["wh/t/a", "wh/t2/a", "other/a"] {
             let content = read(&more, format!("{root}/{path}"))
@@ -353,12 +353,17 @@ mod tests {
         for path in ["", "data/a", "file:data/a"] {
             assert_eq!(kind(read(&more, path).await), ErrorKind::Corrupt, "{path}");
         }
-        let error = read(&more, "s3://bucket/x/a").await.expect_err("an error");
+        let error = read(&more, "hdfs://host/x/a").await.expect_err("an error");
         assert_eq!(error.kind(), ErrorKind::NotSupported);
         assert!(
-            error.message().contains("\"s3\"") && error.hint().is_some(),
+            error.message().contains("\"hdfs\"") && error.hint().is_some(),
             "{error}"
         );
+        // Within reach, but nobody gave credentials for it.
+        for path in ["s3://bucket/x/a", "s3a://bucket/x/a"] {
+            let kind = kind(read(&more, path).await);
+            assert_eq!(kind, ErrorKind::Unauthenticated, "{path}");
+        }
         assert_eq!(
             kind(read(&more, "s3://bucket/y").await),
             ErrorKind::PermissionDenied

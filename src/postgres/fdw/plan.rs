@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use iceberg_core::plan::ScanPlan;
-use iceberg_core::spec::ScanFilter;
+use iceberg_core::spec::{RowFilter, ScanFilter};
 use pgrx::pg_sys::{self, List, Node, Oid, PlannerInfo, RelOptInfo};
 use pgrx::{PgMemoryContexts, pg_guard};
 
+use super::parameterised;
 use super::paths;
 use super::relation::{ForeignRelation, effective_role};
 use super::scan_node::ScanNode;
@@ -22,6 +23,8 @@ pub struct PlanState {
     pub relation: ForeignRelation,
     /// The files of that state that must be read.
     pub files: Arc<ScanPlan>,
+    /// What they are wanted for, as far as the planner can tell.
+    pub filter: RowFilter,
     /// About how many rows they have.
     pub rows: f64,
 }
@@ -63,8 +66,9 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
             &opened,
             (*relation).baserestrictinfo,
         );
+        let filter = parameterised::with_join_columns(root, relation, &opened, rows);
         let plan = opened.plan_files(&ScanFilter {
-            rows,
+            rows: filter.clone(),
             levels: settings::pruning_levels(),
         });
         let total_rows = plan
@@ -85,6 +89,7 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
         let state = PlanState {
             relation: opened,
             files: plan,
+            filter,
             rows: total_rows,
         };
         (*relation).fdw_private = PgMemoryContexts::CurrentMemoryContext

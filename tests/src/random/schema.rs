@@ -240,7 +240,7 @@ fn promoted(chance: &mut Chance, kind: &Kind, version_3: bool) -> Option<Kind> {
 }
 
 /// A value under a promoted type.
-fn convert(value: &Scalar, to: &Kind) -> Scalar {
+pub fn convert(value: &Scalar, to: &Kind) -> Scalar {
     match (value, to) {
         (Scalar::Int(value), Kind::Long) => Scalar::Long(i64::from(*value)),
         (Scalar::Float(value), Kind::Double) => Scalar::Double(f64::from(*value)),

@@ -21,6 +21,8 @@ pub struct Term {
 /// The columns of a table as terms: scalars, members of composites, and the rest apart.
 pub struct Terms {
     pub scalars: Vec<Term>,
+    /// Those that partitions are made of, so that conditions on them leave files out.
+    partitioning: Vec<usize>,
     /// Arrays: of their elements' family, kind and samples.
     pub arrays: Vec<Term>,
     /// Composites and `jsonb`.
@@ -31,9 +33,15 @@ pub struct Terms {
 
 impl Terms {
     /// The terms of these columns over these rows.
-    pub fn new(columns: &[Column], rows: &[Row], transforms: bool) -> Self {
+    pub fn new(
+        columns: &[Column],
+        rows: &[Row],
+        partitioning: &[Vec<i32>],
+        transforms: bool,
+    ) -> Self {
         let mut terms = Terms {
             scalars: Vec::new(),
+            partitioning: Vec::new(),
             arrays: Vec::new(),
             others: Vec::new(),
             transforms,
@@ -45,12 +53,21 @@ impl Terms {
                 &column.field.kind,
                 vec![column.field.id],
                 rows,
+                partitioning,
             );
         }
         terms
     }
 
-    fn add(&mut self, sql: &str, family: &Family, kind: &Kind, path: Vec<i32>, rows: &[Row]) {
+    fn add(
+        &mut self,
+        sql: &str,
+        family: &Family,
+        kind: &Kind,
+        path: Vec<i32>,
+        rows: &[Row],
+        partitioning: &[Vec<i32>],
+    ) {
         let term = |family: &Family, kind: &Kind, samples| Term {
             sql: sql.to_owned(),
             family: family.clone(),
@@ -69,7 +86,8 @@ impl Terms {
                     };
                     let mut path = path.clone();
                     path.push(field.id);
-                    self.add(&format!("({sql}).{name}"), family, &field.kind, path, rows);
+                    let member = format!("({sql}).{name}");
+                    self.add(&member, family, &field.kind, path, rows, partitioning);
                 }
             }
             (Family::Array(element), Kind::List(field)) => {
@@ -86,6 +104,9 @@ impl Terms {
                     .iter()
                     .filter_map(|row| at(row, &path).scalar())
                     .cloned();
+                if partitioning.contains(&path) {
+                    self.partitioning.push(self.scalars.len());
+                }
                 self.scalars.push(term(family, kind, samples.collect()));
             }
         }
@@ -93,7 +114,11 @@ impl Terms {
 
     /// A term: mostly a column as it is.
     pub fn pick(&self, chance: &mut Chance) -> Term {
-        let mut term = chance.pick(&self.scalars).clone();
+        let mut term = if !self.partitioning.is_empty() && chance.percent(35) {
+            self.scalars[*chance.pick(&self.partitioning)].clone()
+        } else {
+            chance.pick(&self.scalars).clone()
+        };
         while chance.percent(22) {
             term = self.over(chance, term);
         }

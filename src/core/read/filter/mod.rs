@@ -243,6 +243,8 @@ impl BoundTest {
     ) -> Result<Self, &'static str> {
         let Test { term, check } = test;
         let path: Vec<_> = match MetadataColumn::by_field_id(term.field_id) {
+            // What happened to a row is known only after it has been filtered.
+            Some(MetadataColumn::ChangeType) => return Err("rows are filtered before it is known"),
             Some(column) => vec![Arc::new(column.field())],
             None => schema
                 .field_path(term.field_id)

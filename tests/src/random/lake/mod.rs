@@ -28,6 +28,8 @@ pub struct Lake {
     pub fields: Vec<Field>,
     /// Its states, the current one last.
     pub snapshots: Vec<Snapshot>,
+    /// The columns, after the ids of the structs around them, that partitions are made of.
+    pub partitioning: Vec<Vec<i32>>,
     /// What is in it, for a reader of a failure.
     pub description: String,
 }
