@@ -19,8 +19,10 @@ use postgres::Client;
 
 const QUERIES_OF_A_TABLE: u64 = 100;
 /// Of how many queries one is explained as well.
-const EXPLAINED: u64 = 16;
+const EXPLAINED: u64 = 30;
 const WORKERS: u64 = 2;
+/// So many queries are expected to have used every switch.
+const ENOUGH: usize = 3_000;
 
 /// The switches that must have made some query read less, or the run has proved nothing of them.
 const LEVELS: &[&str] = &["enable_partition_pruning", "enable_metrics_pruning"];
@@ -205,7 +207,7 @@ fn foreign_tables_answer_as_heap_tables_do() {
         std::mem::forget(database);
     }
     assert!(differences.is_empty(), "{}", differences.join("\n\n"));
-    if table.is_none() {
+    if counts.queries >= ENOUGH {
         for level in LEVELS {
             assert!(
                 counts.effective.contains_key(*level),

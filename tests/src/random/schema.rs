@@ -40,7 +40,7 @@ impl Columns {
             version_3,
             next_name: 0,
         };
-        for _ in 0..chance.between(3, 9) {
+        for _ in 0..chance.between(3, 7) {
             let field = columns.field(chance, 2);
             columns.fields.push(field);
         }

@@ -1,5 +1,6 @@
 //! What stands on the column's side of a comparison: a column, a member of a composite column, or an expression over one.
 
+use super::bounds::extremes;
 use super::constants::{Form, constant};
 use super::declared::{Column, Family};
 use super::seed::Chance;
@@ -32,10 +33,10 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// The terms of these columns over these rows.
+    /// The terms of these columns over the rows of each file.
     pub fn new(
         columns: &[Column],
-        rows: &[Row],
+        rows: &[Vec<Row>],
         partitioning: &[Vec<i32>],
         transforms: bool,
     ) -> Self {
@@ -65,7 +66,7 @@ impl Terms {
         family: &Family,
         kind: &Kind,
         path: Vec<i32>,
-        rows: &[Row],
+        rows: &[Vec<Row>],
         partitioning: &[Vec<i32>],
     ) {
         let term = |family: &Family, kind: &Kind, samples| Term {
@@ -91,7 +92,7 @@ impl Terms {
                 }
             }
             (Family::Array(element), Kind::List(field)) => {
-                let samples = rows.iter().flat_map(|row| match at(row, &path) {
+                let samples = rows.iter().flatten().flat_map(|row| match at(row, &path) {
                     Cell::List(cells) => cells.iter().filter_map(Cell::scalar).cloned().collect(),
                     _ => Vec::new(),
                 });
@@ -100,14 +101,23 @@ impl Terms {
             }
             (Family::Jsonb, _) => self.others.push(term(family, kind, Vec::new())),
             _ => {
-                let samples = rows
+                let of_file = |rows: &Vec<Row>| -> Vec<Scalar> {
+                    let cells = rows.iter().map(|row| at(row, &path));
+                    cells.filter_map(Cell::scalar).cloned().collect()
+                };
+                let mut samples: Vec<Scalar> = rows.iter().flat_map(of_file).collect();
+                // Mistakes show at the ends of files: these come as often as all other values together.
+                let ends: Vec<Scalar> = rows
                     .iter()
-                    .filter_map(|row| at(row, &path).scalar())
-                    .cloned();
+                    .filter_map(|rows| extremes(of_file(rows).iter()))
+                    .flat_map(|(low, high)| [low, high])
+                    .collect();
+                let times = samples.len().div_ceil(ends.len().max(1));
+                samples.extend(ends.iter().cycle().take(ends.len() * times).cloned());
                 if partitioning.contains(&path) {
                     self.partitioning.push(self.scalars.len());
                 }
-                self.scalars.push(term(family, kind, samples.collect()));
+                self.scalars.push(term(family, kind, samples));
             }
         }
     }

@@ -69,12 +69,12 @@ const PARALLEL: &str = "SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tu
 
 impl Settings {
     fn all_off() -> Self {
-        Settings(
-            SWITCHES
-                .iter()
-                .map(|name| format!("SET LOCAL iceberg_fdw.{name} = off; "))
-                .collect(),
-        )
+        let off = SWITCHES
+            .iter()
+            .map(|name| format!("SET LOCAL iceberg_fdw.{name} = off; "));
+        let mut text = "SET LOCAL iceberg_fdw.scan_threads = 1; ".to_owned();
+        text.extend(off);
+        Settings(text)
     }
 
     fn random(chance: &mut Chance) -> Self {
@@ -87,7 +87,7 @@ impl Settings {
                 text.push_str(&format!("SET LOCAL iceberg_fdw.{name} = off; "));
             }
         }
-        if chance.percent(25) {
+        if chance.percent(10) {
             text.push_str(PARALLEL);
         }
         Settings(text)
@@ -128,15 +128,13 @@ impl Trial {
                 );
             }
         }
-        let rows: Vec<Row> = lake.snapshots[last]
-            .rows
-            .iter()
-            .map(|live| {
-                let mut row = live.under(&lake.fields);
-                row.insert(-1, Cell::Scalar(Scalar::Long(live.position)));
-                row
-            })
-            .collect();
+        let mut files: BTreeMap<&str, Vec<Row>> = BTreeMap::new();
+        for live in &lake.snapshots[last].rows {
+            let mut row = live.under(&lake.fields);
+            row.insert(-1, Cell::Scalar(Scalar::Long(live.position)));
+            files.entry(&live.path).or_default().push(row);
+        }
+        let rows: Vec<Vec<Row>> = files.into_values().collect();
         let states = (0..last)
             .filter(|state| is_readable(&lake.snapshots[*state].fields, &lake.fields))
             .collect();

@@ -139,6 +139,8 @@ pub fn write(chance: &mut Chance, directory: &Path) -> Lake {
         Detail::Full,
         Detail::Full,
         Detail::Full,
+        Detail::Full,
+        Detail::Full,
         Detail::Patchy,
         Detail::Counts,
         Detail::Bounds,
