@@ -207,7 +207,8 @@ fn some_pages(
 ) -> Option<SomePages> {
     let places = index.places(leaf)?;
     let first = u64::try_from(places.first()?.offset).ok()?;
-    let mut ranges = Vec::from([chunk.start..first]);
+    let mut ranges = Vec::with_capacity(places.len() + 1);
+    ranges.push(chunk.start..first);
     let mut skipped = 0;
     for (place, page) in places.iter().zip(index.pages(leaf)?) {
         if !rows.any_in(&page) {
