@@ -71,6 +71,19 @@ pub(super) fn store_error(location: &Location, error: &StoreError) -> Error {
     }
 }
 
+/// Whether a connection broke off, perhaps in the middle of an answer; a server that cannot be reached, is silent or
+/// refuses is something else.
+pub(super) fn is_broken_off(error: &StoreError) -> bool {
+    let is_answer = cause::<Refusal>(error).is_some() || cause::<NotSent>(error).is_some();
+    !is_answer
+        && cause::<HttpError>(error).is_some_and(|error| {
+            !matches!(
+                error.kind(),
+                HttpErrorKind::Connect | HttpErrorKind::Timeout
+            )
+        })
+}
+
 fn refused(location: &Location, refusal: &Refusal) -> Error {
     let code = refusal.code.as_deref().unwrap_or_default();
     let says = format!("cannot be read: {refusal}");
