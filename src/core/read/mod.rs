@@ -43,7 +43,7 @@ use arrow::array::RecordBatch;
 
 pub use arrow_types::arrow_type;
 pub use channel::{BatchReceiver, RecvOutcome};
-pub use deletes::{PositionDeleteRows, read_deletion_vector};
+pub use deletes::{KeptDeletes, PositionDeleteRows, read_deletion_vector};
 pub use metadata_columns::{MetadataColumn, OutputColumn};
 pub use metrics::ReadMetrics;
 pub use missing::row_of_value;
@@ -66,6 +66,8 @@ pub struct ReadRequest {
     pub tasks: Vec<FileScanTask>,
     /// Which of the tasks are this read's, if others read the rest; `None`: all.
     pub queue: Option<Arc<dyn TaskQueue>>,
+    /// What reads of the same tasks keep for each other.
+    pub kept: Arc<KeptDeletes>,
     /// Where they are read from.
     pub files: SharedFileReader,
     /// What inside of files may be passed over because of the tasks' residuals.

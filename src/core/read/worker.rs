@@ -158,7 +158,7 @@ async fn fetch_all<T>(
     let open_limit = (request.memory / 8) as u64;
     let budget = steps(unit_memory(request.memory) as u64).max(1);
     let memory = Arc::new(Semaphore::new(budget as usize));
-    let mut tasks = Tasks::new(request.tasks, request.queue);
+    let mut tasks = Tasks::new(request.tasks, request.queue, &request.kept);
     // What deletes may take is never all, and row groups never wait for that.
     let (delete_budget, unit_budget) = match tasks.have_deletes() {
         true => (budget - budget.div_ceil(4), budget.div_ceil(4)),

@@ -229,7 +229,7 @@ impl PossibleValues {
         let (lower, upper) = (lower.flatten(), upper.flatten());
         let begins = |end: Option<&[u8]>| end.is_some_and(|end| end.starts_with(wanted));
         Verdict {
-            may_hold: lower.is_none_or(|lower| lower <= wanted || lower.starts_with(wanted))
+            may_hold: lower.is_none_or(|lower| lower < wanted || lower.starts_with(wanted))
                 && self
                     .upper
                     .as_ref()
