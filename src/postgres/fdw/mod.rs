@@ -3,6 +3,8 @@
 
 pub mod analyze;
 pub mod cost;
+pub mod deparse;
+pub mod estimates;
 pub mod explain;
 pub mod foreign_table;
 pub mod handler;
@@ -17,4 +19,5 @@ pub mod scan_node;
 pub mod selection;
 pub mod selector_qual;
 pub mod shared_scan;
+pub mod statistics;
 pub mod width;
