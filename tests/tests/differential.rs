@@ -25,7 +25,14 @@ const WORKERS: u64 = 2;
 const ENOUGH: usize = 3_000;
 
 /// The switches that must have made some query read less, or the run has proved nothing of them.
-const LEVELS: &[&str] = &["enable_partition_pruning", "enable_metrics_pruning"];
+const LEVELS: &[&str] = &[
+    "enable_partition_pruning",
+    "enable_metrics_pruning",
+    "enable_row_group_pruning",
+    "enable_page_pruning",
+    "enable_bloom_filters",
+    "enable_pushdown",
+];
 
 fn variable<T: FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(format!("ICEBERG_FDW_DIFFERENTIAL_{name}")).ok()?;
