@@ -84,7 +84,7 @@ pub(super) async fn entries(
         return Ok(Vec::new());
     };
     let manifests = list_manifests(table.files(), snapshot).await?;
-    let read: Vec<Vec<ManifestEntry>> = stream::iter(manifests)
+    let read: Vec<Vec<ManifestEntry>> = stream::iter(manifests.to_vec())
         .map(|manifest| async move {
             let path = RawPath(manifest.manifest_path.clone());
             let content = table.files().read(&path).await?;

@@ -8,6 +8,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use super::column_sizes::ColumnSizes;
 use super::delete_index::{DeleteIndex, LiveDelete};
+use super::manifests::{list_manifests, read_manifest};
 use super::partition_fields::{partition_fields, partition_spec};
 use super::pruning::{Judgement, Pruning};
 use super::refuse::{self, Refusals};
@@ -15,8 +16,8 @@ use super::{FileScanTask, ScanPlan, TaskDeletes, TaskPartitionField};
 use crate::error::{Error, Result};
 use crate::spec::name_mapping::NAME_MAPPING_PROPERTY;
 use crate::spec::{
-    DataContent, DataFile, ManifestContent, ManifestEntry, ManifestFile, ManifestReader, RowFilter,
-    ScanFilter, Snapshot, SnapshotManifests, TableMetadata, read_manifest_list,
+    DataFile, Manifest, ManifestContent, ManifestEntry, ManifestFile, RowFilter, ScanFilter,
+    Snapshot, TableMetadata, WantedStats,
 };
 use crate::storage::{RawPath, SharedFileReader};
 
@@ -31,7 +32,7 @@ const MANIFESTS_AT_ONCE: usize = 8;
 /// snapshot has something that cannot be read yet; the message names the feature and a file.
 pub async fn plan_files(
     files: &SharedFileReader,
-    metadata: &TableMetadata,
+    metadata: &Arc<TableMetadata>,
     snapshot: &Snapshot,
     filter: &ScanFilter,
 ) -> Result<ScanPlan> {
@@ -40,8 +41,9 @@ pub async fn plan_files(
     let manifests_total = manifests.len();
     let pruning = Pruning::new(metadata, filter);
     let live: Vec<_> = manifests
-        .into_iter()
+        .iter()
         .filter(|manifest| manifest.may_have_live_files() && pruning.may_want(manifest))
+        .cloned()
         .collect();
     refuse::encrypted_manifests(metadata, &live)?;
     let mut plan = ScanPlan {
@@ -83,23 +85,6 @@ pub async fn plan_files(
     Ok(plan)
 }
 
-/// The manifests of a snapshot.
-pub(crate) async fn list_manifests(
-    files: &SharedFileReader,
-    snapshot: &Snapshot,
-) -> Result<Vec<ManifestFile>> {
-    match &snapshot.manifests {
-        SnapshotManifests::List(path) => {
-            let content = files.read(&RawPath(path.clone())).await?;
-            read_manifest_list(path, content)
-        }
-        SnapshotManifests::Inline(paths) => Ok(paths
-            .iter()
-            .map(|path| ManifestFile::inline(path, snapshot.snapshot_id))
-            .collect()),
-    }
-}
-
 /// The live files of a manifest.
 #[derive(Debug, Default)]
 struct LiveFiles {
@@ -115,35 +100,36 @@ struct LiveFiles {
 
 async fn plan_manifest(
     files: &SharedFileReader,
+    metadata: &Arc<TableMetadata>,
+    name_mapping: Option<&Arc<str>>,
+    pruning: &Pruning<'_>,
+    listed: ManifestFile,
+) -> Result<LiveFiles> {
+    let manifest = read_manifest(files, metadata, listed).await?;
+    refuse_shortened(&manifest)?;
+    match manifest.listed().content {
+        ManifestContent::Data => plan_data(metadata, name_mapping, pruning, &manifest),
+        ManifestContent::Deletes => plan_deletes(&manifest),
+    }
+}
+
+fn plan_data(
     metadata: &TableMetadata,
     name_mapping: Option<&Arc<str>>,
     pruning: &Pruning<'_>,
-    manifest: ManifestFile,
+    manifest: &Manifest,
 ) -> Result<LiveFiles> {
-    let content = files.read(&RawPath(manifest.manifest_path.clone())).await?;
-    let length = content.len() as u64;
-    let mut entries = 0;
-    let mut live = LiveFiles::default();
-    let partition_type = |spec_id| metadata.partition_type(spec_id);
-    let mut entries_in_order = ManifestReader::open(&manifest, content, partition_type)?;
-    if manifest.content == ManifestContent::Data {
-        entries_in_order = entries_in_order.with_stats_of(pruning.stats_field_ids());
-    }
-    let pruning = pruning.of_spec(partition_spec(metadata, &entries_in_order).as_deref());
-    let partition_fields = partition_fields(metadata, &entries_in_order);
-    for entry in entries_in_order {
+    let mut live = LiveFiles {
+        total: manifest.live_count(),
+        ..LiveFiles::default()
+    };
+    let stats = WantedStats::of_columns(pruning.stats_field_ids());
+    let pruning = pruning.of_spec(partition_spec(metadata, manifest).as_deref());
+    let partition_fields = partition_fields(metadata, manifest);
+    let mut in_partition = 0;
+    for entry in manifest.live_entries(&stats, |partition| pruning.may_want(partition)) {
         let entry = entry?;
-        entries += 1;
-        if !entry.is_live() {
-            continue;
-        }
-        if entry.data_file.content != DataContent::Data {
-            if !live.refusals.note_live_file(&entry.data_file)? {
-                live.deletes.push(LiveDelete::of(entry)?);
-            }
-            continue;
-        }
-        live.total += 1;
+        in_partition += 1;
         match pruning.judge(&entry.data_file) {
             Judgement::SkippedByPartition => live.skipped_by_partition += 1,
             Judgement::SkippedByMetrics => live.skipped_by_metrics += 1,
@@ -156,7 +142,18 @@ async fn plan_manifest(
             }
         }
     }
-    refuse_shortened(&manifest, length, entries)?;
+    live.skipped_by_partition += live.total - in_partition;
+    Ok(live)
+}
+
+fn plan_deletes(manifest: &Manifest) -> Result<LiveFiles> {
+    let mut live = LiveFiles::default();
+    for entry in manifest.live_entries(&WantedStats::All, |_| true) {
+        let entry = entry?;
+        if !live.refusals.note_live_file(&entry.data_file)? {
+            live.deletes.push(LiveDelete::of(entry)?);
+        }
+    }
     Ok(live)
 }
 
@@ -196,24 +193,23 @@ fn scan_task(
 
 /// A manifest that lost its end between two Avro blocks still reads well: only the manifest list
 /// can tell.
-fn refuse_shortened(manifest: &ManifestFile, length: u64, entries: u64) -> Result<()> {
+fn refuse_shortened(manifest: &Manifest) -> Result<()> {
+    let (listed, length, entries) = (manifest.listed(), manifest.length(), manifest.entry_count());
     let counted = [
-        manifest.added_files_count,
-        manifest.existing_files_count,
-        manifest.deleted_files_count,
+        listed.added_files_count,
+        listed.existing_files_count,
+        listed.deleted_files_count,
     ]
     .into_iter()
     .try_fold(0u64, |sum, count| sum.checked_add(count?));
-    match (manifest.manifest_length, counted) {
-        (Some(listed), Some(counted)) if length < listed && entries < counted => {
-            Err(Error::corrupt(
-                &manifest.manifest_path,
-                format!(
-                    "it has {length} bytes and {entries} entries, the manifest list says {listed} \
-                     and {counted}: its end is missing"
-                ),
-            ))
-        }
+    match (listed.manifest_length, counted) {
+        (Some(said), Some(counted)) if length < said && entries < counted => Err(Error::corrupt(
+            &listed.manifest_path,
+            format!(
+                "it has {length} bytes and {entries} entries, the manifest list says {said} and \
+                 {counted}: its end is missing"
+            ),
+        )),
         _ => Ok(()),
     }
 }

@@ -116,7 +116,7 @@ impl Table {
     }
 
     async fn plan_for(self, filter: &ScanFilter) -> (Result<ScanPlan>, Arc<MemoryFiles>) {
-        let metadata = TableMetadata::from_json(&self.metadata).unwrap();
+        let metadata = Arc::new(TableMetadata::from_json(&self.metadata).unwrap());
         let memory = Arc::new(self.files);
         let files: SharedFileReader = memory.clone();
         let snapshot = metadata.current_snapshot().unwrap();

@@ -9,6 +9,7 @@ mod delete_index;
 mod equality_columns;
 mod facts;
 mod files;
+mod manifests;
 mod metrics_facts;
 mod partition_facts;
 mod partition_fields;
@@ -19,8 +20,8 @@ use std::sync::Arc;
 
 pub use column_sizes::ColumnSizes;
 pub use delete_file::{DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes};
-pub(crate) use files::list_manifests;
 pub use files::plan_files;
+pub(crate) use manifests::list_manifests;
 pub use partition_fields::TaskPartitionField;
 
 pub use crate::spec::FileFormat;

@@ -13,6 +13,7 @@ mod iso_text;
 mod json;
 pub mod manifest;
 pub mod manifest_fields;
+pub mod manifest_index;
 pub mod manifest_list;
 #[cfg(test)]
 mod metadata_strategies;
@@ -45,7 +46,7 @@ pub mod types;
 pub mod value;
 mod value_json;
 
-pub use data_file::{DataContent, DataFile, FileFormat};
+pub use data_file::{DataContent, DataFile, FileFormat, WantedStats};
 pub use deletion_vector::parse_deletion_vector;
 pub use expression::{
     Check, Comparison, PossibleValues, Predicate, PruningLevels, RowFilter, ScanFilter, Term, Test,
@@ -53,6 +54,7 @@ pub use expression::{
 };
 pub use file_stats::{ColumnStats, FileStats};
 pub use manifest::{ManifestEntry, ManifestEntryStatus, ManifestHeader, ManifestReader};
+pub use manifest_index::Manifest;
 pub use manifest_list::{FieldSummary, ManifestContent, ManifestFile, read_manifest_list};
 pub use name_mapping::NameMapping;
 pub use partition::{PartitionField, PartitionSpec};

@@ -4,6 +4,7 @@
 mod directory;
 mod local;
 mod location;
+mod metadata_cache;
 mod reach;
 mod store;
 mod table_files;
@@ -18,6 +19,7 @@ use crate::error::Result;
 
 pub use directory::{Directory, DirectoryEntry};
 pub use location::Location;
+pub use metadata_cache::{AnyParsed, AnyParser, MetadataCache, Parser};
 pub use reach::{Reach, ResolvedPath};
 pub use store::{Storage, StorageCounters};
 pub use table_files::TableFiles;
@@ -44,6 +46,30 @@ pub trait FileReader: Send + Sync + std::fmt::Debug {
 
     /// The size of a file in bytes.
     async fn size(&self, path: &RawPath) -> Result<u64>;
+
+    /// What `parser` makes of the whole file, perhaps at an earlier time: see [`read_parsed`].
+    async fn read_any_parsed(
+        &self,
+        path: &RawPath,
+        parser: Arc<dyn AnyParser>,
+    ) -> Result<AnyParsed> {
+        let content = self.read(path).await?;
+        local::blocking(move || Ok(parser.parse_any(content)?.0)).await
+    }
+}
+
+/// What `parser` makes of the whole file `path`. Where `files` has a cache, the file is read and parsed only if it has
+/// changed since the last time; the parser works on a thread of its own.
+///
+/// # Errors
+/// Those of reading a file, and of the parser.
+pub async fn read_parsed<P: Parser>(
+    files: &dyn FileReader,
+    path: &RawPath,
+    parser: P,
+) -> Result<Arc<P::Parsed>> {
+    let parsed = files.read_any_parsed(path, Arc::new(parser)).await?;
+    metadata_cache::typed::<P>(parsed)
 }
 
 /// A shared [`FileReader`].

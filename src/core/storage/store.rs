@@ -10,8 +10,9 @@ use object_store::coalesce_ranges;
 use object_store::local::LocalFileSystem;
 
 use super::directory::Directory;
-use super::local::{self, LocalFile};
+use super::local::{self, LocalFile, blocking};
 use super::location::Location;
+use super::metadata_cache::{AnyParsed, AnyParser, MetadataCache, Parser, typed};
 use super::reach::ResolvedPath;
 use crate::error::{Error, Result};
 
@@ -52,12 +53,21 @@ impl StorageCounters {
 pub struct Storage {
     local: Arc<LocalFileSystem>,
     counters: Arc<StorageCounters>,
+    cache: Option<Arc<MetadataCache>>,
 }
 
 impl Storage {
     /// Storage whose counters stand at zero.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Storage that keeps parsed files in this cache.
+    pub fn with_cache(cache: Option<Arc<MetadataCache>>) -> Self {
+        Self {
+            cache,
+            ..Self::default()
+        }
     }
 
     /// What was read so far.
@@ -76,6 +86,47 @@ impl Storage {
     /// Besides those of [`Storage::read_ranges`], `Corrupt` for a file of more than 1 GiB.
     pub async fn read(&self, path: &ResolvedPath) -> Result<Bytes> {
         let file = self.locate(path).await?;
+        self.read_whole(&file, path).await
+    }
+
+    /// What `parser` makes of the whole file: kept from an earlier time where the file is still the same. Whether the
+    /// file is there and within reach is looked at each time.
+    ///
+    /// # Errors
+    /// Those of [`Storage::read`] and of the parser.
+    pub async fn read_parsed<P: Parser>(
+        &self,
+        path: &ResolvedPath,
+        parser: P,
+    ) -> Result<Arc<P::Parsed>> {
+        typed::<P>(self.read_any_parsed(path, Arc::new(parser)).await?)
+    }
+
+    /// As [`Storage::read_parsed`].
+    pub(super) async fn read_any_parsed(
+        &self,
+        path: &ResolvedPath,
+        parser: Arc<dyn AnyParser>,
+    ) -> Result<AnyParsed> {
+        let file = self.locate(path).await?;
+        let cache = self.cache.clone().zip(file.version());
+        if let Some((cache, version)) = &cache
+            && let Some(parsed) = cache.get(version, parser.as_ref())
+        {
+            return Ok(parsed);
+        }
+        let content = self.read_whole(&file, path).await?;
+        blocking(move || {
+            let (parsed, size) = parser.parse_any(content)?;
+            if let Some((cache, version)) = cache {
+                cache.put(version, parser.as_ref(), Arc::clone(&parsed), size);
+            }
+            Ok(parsed)
+        })
+        .await
+    }
+
+    async fn read_whole(&self, file: &LocalFile, path: &ResolvedPath) -> Result<Bytes> {
         if file.size() > LARGEST_WHOLE_FILE {
             return Err(Error::corrupt(
                 path.location(),
@@ -85,7 +136,7 @@ impl Storage {
                 ),
             ));
         }
-        self.fetch(&file, path, 0..file.size()).await
+        self.fetch(file, path, 0..file.size()).await
     }
 
     /// The first bytes of a file, at most `length` of them.

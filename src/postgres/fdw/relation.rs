@@ -20,6 +20,7 @@ use super::width;
 use crate::error::{OrRaise, Report};
 use crate::options::table::{ColumnOptions, TableOptions};
 use crate::privileges::check_local_read;
+use crate::session::metadata_cache::metadata_cache;
 use crate::session::wait;
 use crate::types::batch::ColumnPlan;
 use crate::types::conversion::{Conversion, PostgresType};
@@ -58,7 +59,8 @@ impl ForeignRelation {
         let selection = selection.unwrap_or_else(|| Selection::of_table(&options));
         check_local_read(role);
         let location = options.location.clone();
-        let table = wait(catalog::open_table(options.into_core()));
+        let cache = Some(metadata_cache());
+        let table = wait(catalog::open_cached_table(options.into_core(), cache));
         let metadata = table.metadata();
         let selected = metadata.select_snapshot(&selection.selector).or_raise();
         let columns = match_columns(
