@@ -1,6 +1,6 @@
 """Writes the seeds: tiny valid files of every kind, stored plainly so that a changed byte changes a value.
 
-    pip install pyarrow fastavro && python write.py
+    pip install pyarrow fastavro cramjam && python write.py
 """
 
 import datetime
@@ -12,6 +12,7 @@ import struct
 
 import fastavro
 import pyarrow as pa
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
 HERE = pathlib.Path(__file__).parent
@@ -86,7 +87,7 @@ for name, options in {
     if name != "delta":
         parquet(HERE / "equality_deletes" / f"{name}.parquet", KEYS, KEY_ROWS, **options)
 
-# Data files: the schemas are in src/parquet.rs.
+# Data files: the schemas are in src/data_files.rs.
 UTC = datetime.timezone.utc
 PRIMITIVES = pa.schema(
     [
@@ -190,6 +191,129 @@ for name, options in {
     parquet(HERE / "parquet_file" / f"primitive_{name}.parquet", PRIMITIVES, PRIMITIVE_ROWS, **options)
 for name, options in {"dictionary": {}, "plain": NO_DICTIONARY, "page_v2": {"data_page_version": "2.0"}}.items():
     parquet(HERE / "parquet_file" / f"nested_{name}.parquet", NESTED, NESTED_ROWS, **options)
+
+
+
+# ORC names its fields' ids otherwise, has no fixed-width bytes, and keeps them of members only where
+# the struct is built of fields that have them.
+def orc_type(arrow_type):
+    if pa.types.is_struct(arrow_type):
+        return pa.struct([orc_field(member) for member in arrow_type])
+    if pa.types.is_map(arrow_type):
+        return pa.map_(orc_field(arrow_type.key_field), orc_field(arrow_type.item_field))
+    if pa.types.is_list(arrow_type):
+        return pa.list_(orc_field(arrow_type.value_field))
+    return pa.binary() if pa.types.is_fixed_size_binary(arrow_type) else arrow_type
+
+
+def orc_field(parquet_field):
+    metadata = {"iceberg.id": parquet_field.metadata[b"PARQUET:field_id"]}
+    return pa.field(parquet_field.name, orc_type(parquet_field.type), parquet_field.nullable, metadata)
+
+
+def orc_file(name, schema, rows, lacking=(), **options):
+    schema = pa.schema([orc_field(column) for column in schema if column.name not in lacking])
+    path = HERE / "orc_file" / f"{name}.orc"
+    path.parent.mkdir(exist_ok=True)
+    table = pa.Table.from_pylist(rows, schema=schema)
+    orc.write_table(table, path, **{"compression": "uncompressed"} | options)
+
+
+# No type of ORC that Arrow's writer knows is a time of day.
+LACKING = ["tm"]
+for name, options in {
+    "plain": {},
+    "dictionary": {"dictionary_key_size_threshold": 1.0},
+    "zlib": {"compression": "zlib"},
+    "snappy": {"compression": "snappy"},
+}.items():
+    orc_file(f"primitive_{name}", PRIMITIVES, PRIMITIVE_ROWS, LACKING, **options)
+LONG_ROWS = [primitive_row(number % 50) for number in range(280)]
+orc_file("primitive_long_runs", PRIMITIVES, LONG_ROWS, [*LACKING, "bin", "u", "fx", "dec38"], dictionary_key_size_threshold=1.0)
+orc_file("nested_plain", NESTED, NESTED_ROWS)
+orc_file("nested_zstd", NESTED, NESTED_ROWS, compression="zstd")
+
+
+# Avro schemas as Iceberg writes them.
+def avro_type(field_id, arrow_type):
+    if pa.types.is_struct(arrow_type):
+        return {"type": "record", "name": f"r{field_id}", "fields": [avro_field(member) for member in arrow_type]}
+    if pa.types.is_list(arrow_type):
+        element = arrow_type.value_field
+        return {"type": "array", "element-id": id_of(element), "items": avro_column(element)}
+    if pa.types.is_map(arrow_type):
+        key, value = arrow_type.key_field, arrow_type.item_field
+        if pa.types.is_string(key.type):
+            return {"type": "map", "key-id": id_of(key), "value-id": id_of(value), "values": avro_column(value)}
+        entry = {"type": "record", "name": f"k{id_of(key)}_v{id_of(value)}", "fields": [avro_field(key), avro_field(value)]}
+        return {"type": "array", "logicalType": "map", "items": entry}
+    if pa.types.is_decimal(arrow_type):
+        precision, scale = arrow_type.precision, arrow_type.scale
+        fixed = {"type": "fixed", "name": f"d{field_id}", "size": 16}
+        return fixed | {"logicalType": "decimal", "precision": precision, "scale": scale}
+    if pa.types.is_fixed_size_binary(arrow_type):
+        return {"type": "fixed", "name": f"f{field_id}", "size": arrow_type.byte_width}
+    if pa.types.is_timestamp(arrow_type):
+        return {"type": "long", "logicalType": "timestamp-micros", "adjust-to-utc": arrow_type.tz is not None}
+    return {
+        pa.bool_(): "boolean",
+        pa.int32(): "int",
+        pa.int64(): "long",
+        pa.float32(): "float",
+        pa.float64(): "double",
+        pa.string(): "string",
+        pa.binary(): "bytes",
+        pa.date32(): {"type": "int", "logicalType": "date"},
+        pa.time64("us"): {"type": "long", "logicalType": "time-micros"},
+    }[arrow_type]
+
+
+def id_of(column):
+    return int(column.metadata[b"PARQUET:field_id"])
+
+
+def avro_column(column):
+    inner = avro_type(id_of(column), column.type)
+    return ["null", inner] if column.nullable else inner
+
+
+def avro_field(column):
+    described = {"name": column.name, "type": avro_column(column), "field-id": id_of(column)}
+    return described | ({"default": None} if column.nullable else {})
+
+
+# Avro's maps are Python's, where pyarrow takes pairs.
+def avro_value(value, arrow_type):
+    if value is None:
+        return None
+    if pa.types.is_struct(arrow_type):
+        return {member.name: avro_value(value.get(member.name), member.type) for member in arrow_type}
+    if pa.types.is_list(arrow_type):
+        return [avro_value(element, arrow_type.value_type) for element in value]
+    if pa.types.is_map(arrow_type):
+        pairs = [(key, avro_value(inner, arrow_type.item_type)) for key, inner in value]
+        return dict(pairs) if pa.types.is_string(arrow_type.key_type) else [{"key": key, "value": inner} for key, inner in pairs]
+    return value
+
+
+def avro_file(name, schema, rows, **options):
+    described = fastavro.parse_schema({"type": "record", "name": "table", "fields": [avro_field(column) for column in schema]})
+    rows = [avro_value(row, pa.struct(list(schema))) for row in rows]
+    path = HERE / "avro_file" / f"{name}.avro"
+    path.parent.mkdir(exist_ok=True)
+    with path.open("wb") as file:
+        fastavro.writer(file, described, rows, sync_marker=bytes(16), **options)
+
+
+for name, options in {
+    "plain": {},
+    "deflate": {"codec": "deflate"},
+    "snappy": {"codec": "snappy"},
+    "blocks": {"sync_interval": 1},
+}.items():
+    avro_file(f"primitive_{name}", PRIMITIVES, PRIMITIVE_ROWS, **options)
+avro_file("nested_plain", NESTED, NESTED_ROWS)
+avro_file("nested_blocks", NESTED, NESTED_ROWS, sync_interval=1)
 
 # Manifests and manifest lists: those of the reference implementations, not packed.
 for target, names in {

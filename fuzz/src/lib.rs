@@ -3,9 +3,9 @@
 //! word: errors name the file and are no faults of the program, and what was read stays the same
 //! when it is written and read again.
 
+mod data_files;
 mod deletes;
 mod metadata;
-mod parquet;
 mod reading;
 
 use iceberg_core::{Error, ErrorKind};
@@ -14,7 +14,7 @@ use iceberg_core::{Error, ErrorKind};
 pub type Target = (&'static str, fn(&[u8]) -> bool);
 
 /// All of them; each has a program in `fuzz_targets`.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 11] = [
     ("table_metadata", metadata::table_metadata),
     ("metadata_file", metadata::metadata_file),
     ("name_mapping", metadata::name_mapping),
@@ -23,7 +23,9 @@ pub const TARGETS: [Target; 9] = [
     ("deletion_vector", deletes::deletion_vector),
     ("position_deletes", deletes::position_deletes),
     ("equality_deletes", deletes::equality_deletes),
-    ("parquet_file", parquet::parquet_file),
+    ("parquet_file", data_files::parquet_file),
+    ("orc_file", data_files::orc_file),
+    ("avro_file", data_files::avro_file),
 ];
 
 /// Runs a target.

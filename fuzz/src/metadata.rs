@@ -186,7 +186,7 @@ pub fn manifest(input: &[u8]) -> bool {
     let kept = Manifest::open(&listed, content, |_| None).expect("a manifest in memory");
     assert_eq!(kept.entry_count(), with.len() as u64);
     let live: Vec<_> = kept
-        .live_entries(&WantedStats::All, |_| true)
+        .live_entries(&WantedStats::All)
         .map(|entry| entry.expect("an entry in memory"))
         .map(|entry| format!("{entry:?}"))
         .collect();

@@ -104,6 +104,7 @@ pub fn count_rows(
             .map(|field| OutputColumn::Field(field.id))
             .collect(),
         tasks: vec![task],
+        queue: None,
         files: Arc::new(files),
         levels: PruningLevels::ALL,
         threads: 1,

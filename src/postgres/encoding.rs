@@ -7,7 +7,7 @@ use pgrx::pg_sys;
 
 use pg_sys::pg_enc::{PG_SQL_ASCII, PG_UTF8};
 
-/// The most bytes that one byte of UTF-8 becomes in any encoding, as `pg_wchar.h` has it.
+/// The most bytes that one byte of an encoding becomes in any other, as `pg_wchar.h` has it.
 const MAX_GROWTH: usize = 4;
 
 /// The database's encoding.
@@ -48,6 +48,16 @@ pub fn from_server(text: &CStr) -> Result<String> {
     })
 }
 
+/// A text of the server as UTF-8, if it can be that; as [`from_server`] otherwise.
+pub fn to_utf8(text: &CStr) -> Option<String> {
+    let bytes = text.to_bytes();
+    if holds_utf8() || bytes.is_ascii() {
+        return String::from_utf8(bytes.to_vec()).ok();
+    }
+    let converted = convert(text, database_encoding() as i32, PG_UTF8 as i32)?;
+    String::from_utf8(converted.into_bytes()).ok()
+}
+
 /// A text for the server in the database's encoding; `None` if the database cannot hold it, either
 /// for a character that its encoding does not have or for an embedded zero byte.
 pub fn to_server(text: &str) -> Option<CString> {
@@ -55,21 +65,28 @@ pub fn to_server(text: &str) -> Option<CString> {
         return CString::new(text).ok();
     }
     let source = CString::new(text).ok()?;
-    let source_length = i32::try_from(text.len()).ok()?;
-    let capacity = text.len().checked_mul(MAX_GROWTH)?.checked_add(1)?;
+    convert(&source, PG_UTF8 as i32, database_encoding() as i32)
+}
+
+/// A text in another encoding; `None` if that lacks a character.
+fn convert(source: &CStr, from: i32, to: i32) -> Option<CString> {
+    let source_length = i32::try_from(source.count_bytes()).ok()?;
+    let capacity = source
+        .count_bytes()
+        .checked_mul(MAX_GROWTH)?
+        .checked_add(1)?;
     let mut target = vec![0_u8; capacity];
-    let encoding = database_encoding() as i32;
     // SAFETY: `source` and `target` are as long as said; with `noError` the call gives back how many
     // bytes it could convert and leaves the result ended by a zero byte.
     let converted = unsafe {
-        let procedure = pg_sys::FindDefaultConversionProc(PG_UTF8 as i32, encoding);
+        let procedure = pg_sys::FindDefaultConversionProc(from, to);
         if procedure == pg_sys::InvalidOid {
             return None;
         }
         pg_sys::pg_do_encoding_conversion_buf(
             procedure,
-            PG_UTF8 as i32,
-            encoding,
+            from,
+            to,
             source.as_ptr().cast_mut().cast(),
             source_length,
             target.as_mut_ptr(),

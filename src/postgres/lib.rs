@@ -7,6 +7,7 @@ pub mod functions;
 pub mod list;
 pub mod options;
 pub mod privileges;
+pub mod quals;
 pub mod session;
 pub mod sql;
 pub mod types;

@@ -25,3 +25,14 @@ pub fn of_strings(strings: impl IntoIterator<Item = std::ffi::CString>) -> *mut 
     }
     list
 }
+
+/// The ids in a list, in order.
+///
+/// # Safety
+/// `list` is null or a valid list of ids.
+pub unsafe fn oids(list: *mut pg_sys::List) -> Vec<pg_sys::Oid> {
+    // SAFETY: the caller's promise.
+    unsafe { pgrx::PgList::<pg_sys::Oid>::from_pg(list) }
+        .iter_oid()
+        .collect()
+}

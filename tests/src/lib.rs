@@ -13,6 +13,7 @@ pub mod large;
 pub mod literal;
 pub mod postgres_text;
 pub mod process;
+pub mod random;
 pub mod synthetic;
 pub mod value;
 pub mod variant;

@@ -488,38 +488,35 @@ fn assert_left(location: &Path, rows: i64, copies: i64) {
 fn a_million_equality_keys_against_six_million_rows() {
     let rows = sized(6_000_000);
     let keys = sized(1_000_000);
-    let directory = Directory::new();
-    let file_rows = rows / 4;
-    let file = |number: i64| -> Vec<ArrayRef> {
-        let first = number * file_rows;
-        vec![Arc::new(Int64Array::from_iter_values(
-            first..first + file_rows,
-        ))]
-    };
-    let table = (0..4)
-        .fold(
-            Table::new(directory.path()).column(1, "n", "long"),
-            |table, number| table.file(&format!("data/{number}.parquet"), file(number)),
-        )
-        // Spread over all files, in no order.
-        .equality_deletes(
-            "data/deletes.parquet",
-            &[(
-                1,
-                longs((0..keys).map(|key| Some(key * 48_271 % keys * (rows / keys)))),
-            )],
-        )
-        .write();
-    let database = Database::new();
-    let mut client = database.with_server();
-    client
-        .batch_execute(&foreign_table("tested", "n bigint", &table, &[]))
-        .expect("a foreign table can be made");
     let step = rows / keys;
-    let query =
-        format!("SELECT count(*) || ' ' || count(*) FILTER (WHERE n % {step} = 0) FROM tested");
-    let left = text_value(&mut client, &query).expect("an answer");
-    assert_eq!(left, Some(format!("{} 0", rows - keys)));
+    let word = |n: i64| format!("word number {n:024}");
+    let both = |numbers: &mut dyn Iterator<Item = i64>| -> [ArrayRef; 2] {
+        let numbers: Vec<_> = numbers.collect();
+        let words = StringArray::from_iter_values(numbers.iter().map(|n| word(*n)));
+        [Arc::new(Int64Array::from(numbers)), Arc::new(words)]
+    };
+    // Spread over all files, in no order.
+    let deleted = both(&mut (0..keys).map(|key| key * 48_271 % keys * step));
+    for columns in 1..=2 {
+        let directory = Directory::new();
+        let table = Table::new(directory.path())
+            .column(1, "n", "long")
+            .column(2, "w", "string");
+        let table = (0..4).fold(table, |table, number| {
+            let mut range = number * rows / 4..(number + 1) * rows / 4;
+            table.file(&format!("data/{number}.parquet"), both(&mut range).to_vec())
+        });
+        let key_columns: Vec<_> = (1..).zip(deleted.clone()).take(columns).collect();
+        let table = table.equality_deletes("data/keys.parquet", &key_columns);
+        let query =
+            format!("SELECT count(*) || ' ' || count(*) FILTER (WHERE n % {step} = 0) FROM tested");
+        let left = answer(&table.write(), &query);
+        assert_eq!(
+            left,
+            Some(format!("{} 0", rows - keys)),
+            "{columns} columns"
+        );
+    }
 }
 
 #[test]

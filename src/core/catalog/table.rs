@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::path::{MetadataSelection, resolve_metadata_file};
+use super::path::{MetadataSelection, names_metadata_file, resolve_metadata_file};
 use crate::error::Result;
 use crate::spec::TableMetadata;
 use crate::storage::{
@@ -24,6 +24,17 @@ pub struct TableOptions {
     pub warehouse: Option<String>,
     /// Further such directories.
     pub allowed_locations: Vec<String>,
+}
+
+impl TableOptions {
+    /// The same table as this metadata file of it says, whether or not that is the current one.
+    #[must_use]
+    pub fn at_metadata_file(mut self, file: String) -> Self {
+        if !names_metadata_file(&self.location) {
+            self.selection.metadata_file_path = Some(file);
+        }
+        self
+    }
 }
 
 /// A table with its current metadata.

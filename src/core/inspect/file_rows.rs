@@ -1,7 +1,10 @@
 //! Views of a snapshot's manifests and of the files in them, with partitions and bounds as readable values.
 //! Spec: "Manifest Lists", "Manifests", "Data File Fields", Appendix D.
 
-use futures::{StreamExt, TryStreamExt, stream};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use futures::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::{Row, row};
@@ -10,8 +13,8 @@ use crate::error::Result;
 use crate::plan::list_manifests;
 use crate::spec::{
     ColumnStats, DataContent, DataFile, ManifestContent, ManifestEntry, ManifestEntryStatus,
-    ManifestFile, ManifestReader, Partition, PrimitiveType, PrimitiveValue, Schema,
-    SelectedSnapshot, TableMetadata, Type,
+    ManifestFile, ManifestReader, Partition, PrimitiveType, PrimitiveValue, Schema, TableMetadata,
+    Type,
 };
 use crate::storage::RawPath;
 
@@ -20,15 +23,17 @@ const MANIFESTS_AT_ONCE: usize = 8;
 
 /// Names and types of columns by field id: as the selected state has them, else as the newest schema has
 /// them that knows them.
-pub(super) struct ColumnNames<'a> {
-    newest_first: Vec<&'a Schema>,
+pub(super) struct ColumnNames {
+    newest_first: Vec<Arc<Schema>>,
 }
 
-impl<'a> ColumnNames<'a> {
-    pub(super) fn of(metadata: &'a TableMetadata, selected: &'a Schema) -> Self {
-        let others = metadata.schemas.values().rev().map(AsRef::as_ref);
+impl ColumnNames {
+    pub(super) fn of(metadata: &TableMetadata, selected: &Arc<Schema>) -> Self {
+        let all = [selected]
+            .into_iter()
+            .chain(metadata.schemas.values().rev());
         Self {
-            newest_first: [selected].into_iter().chain(others).collect(),
+            newest_first: all.map(Arc::clone).collect(),
         }
     }
 
@@ -71,30 +76,45 @@ fn value_of(field_type: Option<&Type>, bytes: &[u8]) -> Value {
     json!(hexadecimal(bytes))
 }
 
+/// As Postgres reads `bytea`.
+fn key_metadata(key: Option<&[u8]>) -> Value {
+    json!(key.map(|key| format!("\\x{}", hexadecimal(key))))
+}
+
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Every entry of the manifests of a state, in the order of the manifest list.
-pub(super) async fn entries(
-    table: &Table,
-    selected: &SelectedSnapshot,
-) -> Result<Vec<ManifestEntry>> {
-    let Some(snapshot) = &selected.snapshot else {
-        return Ok(Vec::new());
-    };
-    let manifests = list_manifests(table.files(), snapshot).await?;
-    let read: Vec<Vec<ManifestEntry>> = stream::iter(manifests.to_vec())
-        .map(|manifest| async move {
-            let path = RawPath(manifest.manifest_path.clone());
-            let content = table.files().read(&path).await?;
-            let partition_type = |spec_id| table.metadata().partition_type(spec_id);
-            ManifestReader::open(&manifest, content, partition_type)?.collect()
-        })
+/// The entries of manifests, of each at a time and in their order.
+pub(super) fn entries(
+    table: Table,
+    manifests: Vec<ManifestFile>,
+) -> impl Stream<Item = Result<Vec<ManifestEntry>>> {
+    stream::iter(manifests)
+        .map(move |manifest| read_entries(table.clone(), manifest))
         .buffered(MANIFESTS_AT_ONCE)
-        .try_collect()
-        .await?;
-    Ok(read.into_iter().flatten().collect())
+}
+
+async fn read_entries(table: Table, manifest: ManifestFile) -> Result<Vec<ManifestEntry>> {
+    let path = RawPath(manifest.manifest_path.clone());
+    let content = table.files().read(&path).await?;
+    let partition_type = |spec_id| table.metadata().partition_type(spec_id);
+    ManifestReader::open(&manifest, content, partition_type)?.collect()
+}
+
+/// The manifests of all snapshots that a table keeps, each once.
+pub(super) async fn manifests_of_all_snapshots(table: &Table) -> Result<Vec<ManifestFile>> {
+    let mut seen = HashSet::new();
+    let mut manifests = Vec::new();
+    for snapshot in &table.metadata().snapshots {
+        let listed = list_manifests(table.files(), snapshot).await?;
+        manifests.extend(
+            listed
+                .into_iter()
+                .filter(|manifest| seen.insert(manifest.manifest_path.clone())),
+        );
+    }
+    Ok(manifests)
 }
 
 pub(super) fn manifest(metadata: &TableMetadata, manifest: &ManifestFile) -> Row {
@@ -142,6 +162,10 @@ pub(super) fn manifest(metadata: &TableMetadata, manifest: &ManifestFile) -> Row
             "partition_summaries",
             partition_summaries(metadata, manifest),
         ),
+        (
+            "key_metadata",
+            key_metadata(manifest.key_metadata.as_deref()),
+        ),
     ])
 }
 
@@ -173,11 +197,7 @@ fn partition_summaries(metadata: &TableMetadata, manifest: &ManifestFile) -> Val
     Value::Array(of_fields.collect())
 }
 
-pub(super) fn entry(
-    metadata: &TableMetadata,
-    names: &ColumnNames<'_>,
-    entry: &ManifestEntry,
-) -> Row {
+pub(super) fn entry(metadata: &TableMetadata, names: &ColumnNames, entry: &ManifestEntry) -> Row {
     let status = match entry.status {
         ManifestEntryStatus::Existing => 0,
         ManifestEntryStatus::Added => 1,
@@ -192,7 +212,7 @@ pub(super) fn entry(
     ])
 }
 
-pub(super) fn file(metadata: &TableMetadata, names: &ColumnNames<'_>, file: &DataFile) -> Row {
+pub(super) fn file(metadata: &TableMetadata, names: &ColumnNames, file: &DataFile) -> Row {
     let content = match file.content {
         DataContent::Data => 0,
         DataContent::PositionDeletes => 1,
@@ -244,14 +264,7 @@ pub(super) fn file(metadata: &TableMetadata, names: &ColumnNames<'_>, file: &Dat
             "upper_bounds",
             by_column(&|column| bound(column, &column.upper_bound)),
         ),
-        (
-            "key_metadata",
-            json!(
-                file.key_metadata
-                    .as_deref()
-                    .map(|key| format!("\\x{}", hexadecimal(key)))
-            ),
-        ),
+        ("key_metadata", key_metadata(file.key_metadata.as_deref())),
         ("split_offsets", json!(file.split_offsets)),
         (
             "equality_ids",

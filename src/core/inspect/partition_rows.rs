@@ -1,10 +1,12 @@
 //! The partitions of a snapshot: how many files and rows each has, and when it was changed last.
 //! Spec: "Partitioning"; two tuples of different partition specs are different partitions.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use super::{Row, file_rows, row};
-use crate::spec::{DataContent, ManifestEntry, Partition, TableMetadata, time_text};
+use crate::spec::{DataContent, ManifestEntry, TableMetadata, time_text};
 
 #[derive(Default)]
 struct Counts {
@@ -40,21 +42,31 @@ impl Counts {
     }
 }
 
-pub(super) fn partitions(metadata: &TableMetadata, entries: &[ManifestEntry]) -> Vec<Row> {
-    let mut found: Vec<(&Partition, Value, Counts)> = Vec::new();
-    let mut places = std::collections::HashMap::new();
-    for entry in entries.iter().filter(|entry| entry.is_live()) {
+/// The partitions that entries have been added of.
+#[derive(Default)]
+pub(super) struct Partitions {
+    found: Vec<(i32, Value, Counts)>,
+    places: HashMap<(i32, String), usize>,
+}
+
+impl Partitions {
+    pub(super) fn add(&mut self, metadata: &TableMetadata, entry: &ManifestEntry) {
+        if !entry.is_live() {
+            return;
+        }
         let partition = &entry.data_file.partition;
         let shown = file_rows::partition(metadata, partition);
         // The text tells values apart as they are shown, NaN from NaN not.
-        let place = *places
+        let place = *self
+            .places
             .entry((partition.spec_id, shown.to_string()))
             .or_insert_with(|| {
-                found.push((partition, shown, Counts::default()));
-                found.len() - 1
+                self.found
+                    .push((partition.spec_id, shown, Counts::default()));
+                self.found.len() - 1
             });
-        let Some((_, _, counts)) = found.get_mut(place) else {
-            continue;
+        let Some((_, _, counts)) = self.found.get_mut(place) else {
+            return;
         };
         counts.add(entry);
         let updated = entry
@@ -63,35 +75,38 @@ pub(super) fn partitions(metadata: &TableMetadata, entries: &[ManifestEntry]) ->
             .map(|snapshot| (snapshot.timestamp_ms, snapshot.snapshot_id));
         counts.last_updated = counts.last_updated.max(updated);
     }
-    found
-        .into_iter()
-        .map(|(partition, shown, counts)| {
-            let (updated_at, updated_by) = counts.last_updated.unzip();
-            row([
-                ("partition", shown),
-                ("spec_id", json!(partition.spec_id)),
-                ("record_count", json!(counts.records)),
-                ("file_count", json!(counts.files)),
-                ("total_data_file_size_in_bytes", json!(counts.bytes)),
-                (
-                    "position_delete_record_count",
-                    json!(counts.position_deletes),
-                ),
-                (
-                    "position_delete_file_count",
-                    json!(counts.position_delete_files),
-                ),
-                (
-                    "equality_delete_record_count",
-                    json!(counts.equality_deletes),
-                ),
-                (
-                    "equality_delete_file_count",
-                    json!(counts.equality_delete_files),
-                ),
-                ("last_updated_at", json!(updated_at.map(time_text))),
-                ("last_updated_snapshot_id", json!(updated_by)),
-            ])
-        })
-        .collect()
+
+    pub(super) fn into_rows(self) -> Vec<Row> {
+        self.found
+            .into_iter()
+            .map(|(spec_id, shown, counts)| {
+                let (updated_at, updated_by) = counts.last_updated.unzip();
+                row([
+                    ("partition", shown),
+                    ("spec_id", json!(spec_id)),
+                    ("record_count", json!(counts.records)),
+                    ("file_count", json!(counts.files)),
+                    ("total_data_file_size_in_bytes", json!(counts.bytes)),
+                    (
+                        "position_delete_record_count",
+                        json!(counts.position_deletes),
+                    ),
+                    (
+                        "position_delete_file_count",
+                        json!(counts.position_delete_files),
+                    ),
+                    (
+                        "equality_delete_record_count",
+                        json!(counts.equality_deletes),
+                    ),
+                    (
+                        "equality_delete_file_count",
+                        json!(counts.equality_delete_files),
+                    ),
+                    ("last_updated_at", json!(updated_at.map(time_text))),
+                    ("last_updated_snapshot_id", json!(updated_by)),
+                ])
+            })
+            .collect()
+    }
 }

@@ -5,10 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::FileScanTask;
-use super::delete_file::{
-    DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes,
-};
+use super::delete_file::{DeleteFile, DeletionVector, TaskDeletes};
 use super::equality_columns::equality_columns;
+use super::equality_group::{Group, KeyColumns, KeyValues};
 use crate::error::{Error, ErrorKind, Result};
 use crate::spec::{DataContent, DataFile, ManifestEntry, Partition, PrimitiveValue, TableMetadata};
 use crate::storage::RawPath;
@@ -37,7 +36,7 @@ enum Content {
         about: String,
     },
     Equality {
-        file: Arc<DeleteFile>,
+        file: Box<DataFile>,
         field_ids: Vec<i32>,
     },
 }
@@ -67,6 +66,7 @@ pub(super) struct DeleteIndex {
     /// Groups of equality deletes, by scope; `None` is all partitions of all specs.
     equality_by_scope: HashMap<Option<PartitionKey>, Vec<usize>>,
     groups: Vec<Group>,
+    keys: KeyColumns,
 }
 
 /// A delete with what limits it.
@@ -75,17 +75,6 @@ struct Scoped<T> {
     sequence_number: i64,
     partition: PartitionKey,
     delete: Arc<T>,
-}
-
-/// Equality deletes of one scope and one set of columns.
-#[derive(Debug)]
-struct Group {
-    columns: Vec<EqualityColumn>,
-    files: Vec<(i64, Arc<DeleteFile>)>,
-    /// The greatest sequence number of the files.
-    newest: i64,
-    /// The least sequence number of the data files that any of them applies to.
-    oldest_data: Option<i64>,
 }
 
 /// How many different deletes apply to tasks.
@@ -121,7 +110,13 @@ impl LiveDelete {
                     ),
                 ));
             }
-            DataContent::PositionDeletes if file.is_deletion_vector() => vector(file)?,
+            DataContent::PositionDeletes if file.is_deletion_vector() => {
+                let (about, vector) = deletion_vector(file)?;
+                Content::Vector {
+                    about,
+                    vector: Arc::new(vector),
+                }
+            }
             DataContent::PositionDeletes => {
                 let bounds = PathBounds::of(&file);
                 Content::Positions {
@@ -141,7 +136,7 @@ impl LiveDelete {
                     ));
                 }
                 Content::Equality {
-                    file: Arc::new(delete_file(file)),
+                    file: Box::new(file),
                     field_ids,
                 }
             }
@@ -154,7 +149,11 @@ impl LiveDelete {
     }
 }
 
-fn vector(file: DataFile) -> Result<Content> {
+/// The deletion vector that an entry of a manifest is, and the data file that it is about.
+///
+/// # Errors
+/// `Corrupt` where the entry does not say where it is, or what it is about.
+pub(crate) fn deletion_vector(file: DataFile) -> Result<(String, DeletionVector)> {
     let place = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
     let (Some(offset), Some(length)) = (
         place(file.content_offset),
@@ -187,18 +186,17 @@ fn vector(file: DataFile) -> Result<Content> {
             ),
         ));
     };
-    Ok(Content::Vector {
-        about,
-        vector: Arc::new(DeletionVector {
-            path: RawPath(file.file_path),
-            offset,
-            length,
-            cardinality: file.record_count,
-        }),
-    })
+    let vector = DeletionVector {
+        path: RawPath(file.file_path),
+        offset,
+        length,
+        cardinality: file.record_count,
+    };
+    Ok((about, vector))
 }
 
-fn delete_file(file: DataFile) -> DeleteFile {
+/// The position or equality delete file that an entry of a manifest is.
+pub(crate) fn delete_file(file: DataFile) -> DeleteFile {
     DeleteFile {
         path: RawPath(file.file_path),
         format: file.file_format,
@@ -322,13 +320,11 @@ impl DeleteIndex {
                         Some(number) => *number,
                         None => {
                             let number = index.groups.len();
-                            index.groups.push(Group {
-                                columns: equality_columns(metadata, &field_ids)
-                                    .map_err(|error| error.in_file(&file.path))?,
-                                files: Vec::new(),
-                                newest: sequence_number,
-                                oldest_data: None,
-                            });
+                            let columns = equality_columns(metadata, &field_ids)
+                                .map_err(|error| error.in_file(&file.file_path))?;
+                            index
+                                .groups
+                                .push(Group::new(metadata, columns, &mut index.keys));
                             index
                                 .equality_by_scope
                                 .entry(scope.clone())
@@ -339,8 +335,13 @@ impl DeleteIndex {
                         }
                     };
                     if let Some(group) = index.groups.get_mut(number) {
-                        group.newest = group.newest.max(sequence_number);
-                        group.files.push((sequence_number, file));
+                        let told = &*file;
+                        group.add(
+                            sequence_number,
+                            told,
+                            delete_file(told.clone()),
+                            &index.keys,
+                        );
                     }
                 }
             }
@@ -366,18 +367,29 @@ impl DeleteIndex {
         Ok(())
     }
 
-    /// Gives each task the deletes that apply to it, and tells how many these are.
+    /// The columns that equality deletes compare.
+    pub fn key_columns(&self) -> &KeyColumns {
+        &self.keys
+    }
+
+    /// Gives each task the deletes that apply to it, and tells how many these are. `key_values` are what the
+    /// tasks' files may have in the key columns, where that is known.
     ///
     /// # Errors
-    /// `Corrupt` for a data file without a sequence number, and for a deletion vector of another
-    /// partition or an older commit than its data file.
-    pub fn apply(mut self, tasks: &mut [FileScanTask]) -> Result<Applied> {
+    /// `Corrupt` for a data file without a sequence number, for a deletion vector of another
+    /// partition or an older commit than its data file, and for position deletes of one data file
+    /// that are listed in another partition.
+    pub fn apply(
+        mut self,
+        tasks: &mut [FileScanTask],
+        key_values: &[KeyValues],
+    ) -> Result<Applied> {
         if self.is_empty {
             return Ok(Applied::default());
         }
         self.spread_unknown_paths(tasks);
         let mut groups_of_tasks = Vec::with_capacity(tasks.len());
-        for task in tasks.iter_mut() {
+        for (number, task) in tasks.iter_mut().enumerate() {
             let data_sequence_number = task.data_sequence_number.ok_or_else(|| {
                 Error::corrupt(
                     &task.path,
@@ -390,14 +402,15 @@ impl DeleteIndex {
             // A deletion vector stands for all position deletes from before it.
             let positions = match vector {
                 Some(_) => Vec::new(),
-                None => self.positions_of(task, data_sequence_number, &partition),
+                None => self.positions_of(task, data_sequence_number, &partition)?,
             };
             task.deletes = TaskDeletes {
                 positions,
                 vector,
                 equality: Vec::new(),
             };
-            groups_of_tasks.push(self.groups_of(data_sequence_number, partition));
+            let values = key_values.get(number);
+            groups_of_tasks.push(self.groups_of(data_sequence_number, partition, values));
         }
         let groups: Vec<_> = self.groups.into_iter().map(Group::used).collect();
         for (task, numbers) in tasks.iter_mut().zip(groups_of_tasks) {
@@ -471,54 +484,54 @@ impl DeleteIndex {
         task: &FileScanTask,
         data_sequence_number: i64,
         partition: &PartitionKey,
-    ) -> Vec<Arc<DeleteFile>> {
+    ) -> Result<Vec<Arc<DeleteFile>>> {
+        let applies = |scoped: &&Scoped<DeleteFile>| data_sequence_number <= scoped.sequence_number;
         let by_path = self.positions_by_path.get(&task.path.0);
+        let by_path = by_path.into_iter().flatten().filter(applies);
+        // Neither may its deletes be left out in silence, nor is it clear that they are meant.
+        if let Some(elsewhere) = by_path
+            .clone()
+            .find(|scoped| scoped.partition != *partition)
+        {
+            return Err(Error::corrupt(
+                &task.path,
+                format!(
+                    "position deletes of this data file, in \"{}\", are listed in another partition",
+                    elsewhere.delete.path
+                ),
+            ));
+        }
         let by_partition = self.positions_by_partition.get(partition);
         let by_partition = by_partition
             .into_iter()
             .flatten()
             .filter(|(_, bounds)| bounds.may_have(&task.path.0))
-            .map(|(scoped, _)| scoped);
-        by_path
-            .into_iter()
-            .flatten()
+            .map(|(scoped, _)| scoped)
+            .filter(applies);
+        Ok(by_path
             .chain(by_partition)
-            .filter(|scoped| {
-                data_sequence_number <= scoped.sequence_number && scoped.partition == *partition
-            })
             .map(|scoped| Arc::clone(&scoped.delete))
-            .collect()
+            .collect())
     }
 
     /// The groups of equality deletes with a file that applies to a data file.
-    fn groups_of(&mut self, data_sequence_number: i64, partition: PartitionKey) -> Vec<usize> {
+    fn groups_of(
+        &mut self,
+        data_sequence_number: i64,
+        partition: PartitionKey,
+        values: Option<&KeyValues>,
+    ) -> Vec<usize> {
         let mut found = Vec::new();
         for scope in [None, Some(partition)] {
             for number in self.equality_by_scope.get(&scope).into_iter().flatten() {
-                let Some(group) = self.groups.get_mut(*number) else {
-                    continue;
-                };
-                if data_sequence_number < group.newest {
-                    let oldest = group.oldest_data.get_or_insert(data_sequence_number);
-                    *oldest = data_sequence_number.min(*oldest);
+                if let Some(group) = self.groups.get_mut(*number)
+                    && group.applies_to(data_sequence_number, values)
+                {
                     found.push(*number);
                 }
             }
         }
         found
-    }
-}
-
-impl Group {
-    /// The files that apply to any data file; `None` if none does.
-    fn used(self) -> Option<Arc<EqualityDeletes>> {
-        let oldest_data = self.oldest_data?;
-        let mut files = self.files;
-        files.retain(|(sequence_number, _)| oldest_data < *sequence_number);
-        Some(Arc::new(EqualityDeletes {
-            columns: self.columns,
-            files,
-        }))
     }
 }
 

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::plan::EqualityColumn;
 use crate::spec::test_files::{ManifestTestFile, manifest_file};
 use crate::spec::{FileFormat, ManifestContent, ManifestReader};
 
-/// Specs: 0 unpartitioned, 1 by identity of a double, 2 by bucket, 3 all void.
+/// Specs: 0 unpartitioned, 1 by identity of a double, 2 by bucket, 3 all void, 4 by what is not known.
 fn metadata() -> TableMetadata {
     let field = |id: i32, transform: &str| json!([{ "source-id": 1, "field-id": id, "name": format!("p{id}"), "transform": transform }]);
     TableMetadata::from_json(&json!({
@@ -30,8 +31,9 @@ fn metadata() -> TableMetadata {
             { "spec-id": 1, "fields": field(1000, "identity") },
             { "spec-id": 2, "fields": field(1001, "bucket[4]") },
             { "spec-id": 3, "fields": field(1002, "void") },
+            { "spec-id": 4, "fields": field(1003, "hilbert[7]") },
         ],
-        "last-partition-id": 1002, "default-sort-order-id": 0,
+        "last-partition-id": 1003, "default-sort-order-id": 0,
         "sort-orders": [{ "order-id": 0, "fields": [] }],
     }))
     .unwrap()
@@ -102,7 +104,7 @@ fn equality(path: &str, sequence_number: i64, partition: Partition, ids: &[i32])
 }
 
 fn apply(deletes: Vec<LiveDelete>, mut tasks: Vec<FileScanTask>) -> Result<Vec<FileScanTask>> {
-    DeleteIndex::new(&metadata(), deletes)?.apply(&mut tasks)?;
+    DeleteIndex::new(&metadata(), deletes)?.apply(&mut tasks, &[])?;
     Ok(tasks)
 }
 
@@ -271,6 +273,25 @@ fn position_delete_scope() {
 }
 
 #[test]
+fn position_deletes_of_one_data_file_in_another_partition() {
+    // As Iceberg Java's DeleteFileIndex, whose older versions deleted the rows all the same.
+    let of_a = |sequence_number| positions_of("/t/p", sequence_number, "/t/a");
+    let error = apply(vec![of_a(5)], vec![data("/t/a", 5, bucket(1))]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    let message = error.message();
+    assert!(
+        message.contains("\"/t/a\"") && message.contains("/t/p"),
+        "{message}"
+    );
+    // What is too old to apply, or about another file, may be anywhere.
+    let applied = applied(
+        vec![of_a(4)],
+        vec![data("/t/a", 5, bucket(1)), data("/t/b", 1, bucket(1))],
+    );
+    assert!(applied.values().all(Vec::is_empty));
+}
+
+#[test]
 fn path_matching_by_bounds() {
     let bounded = |path: &str, lower: &str, upper: &str| {
         let bound = |value: &str| json!([{ "key": FILE_PATH_ID, "value": value }]);
@@ -363,6 +384,31 @@ fn partition_equality() {
     assert_eq!(applied["minus zero"], [""; 0], "by bits");
     assert_eq!(applied["null"], ["null"]);
     assert_eq!(applied["promoted"], ["float"]);
+}
+
+#[test]
+fn unknown_transform_values_count_in_partition_equality() {
+    let value = |value: Option<&str>| {
+        partition(
+            4,
+            value.map(|value| PrimitiveValue::String(value.to_owned())),
+        )
+    };
+    let applied = applied(
+        vec![
+            positions("a", 9, value(Some("a"))),
+            positions("null", 9, value(None)),
+            equality("key", 9, value(Some("b")), &[2]),
+        ],
+        vec![
+            data("a", 1, value(Some("a"))),
+            data("b", 1, value(Some("b"))),
+            data("null", 1, value(None)),
+        ],
+    );
+    assert_eq!(applied["a"], ["a"]);
+    assert_eq!(applied["b"], ["key"], "not for all partitions");
+    assert_eq!(applied["null"], ["null"]);
 }
 
 #[test]

@@ -45,6 +45,19 @@ impl Facts {
         }
     }
 
+    /// What values a term that is a field may have, as far as that can be said at once.
+    pub fn field_values(&self, term: &Term) -> PossibleValues {
+        let unknown = PossibleValues::unknown(&term.field_type);
+        let known = |of: fn(&PossibleValues) -> bool| self.values.iter().all(of);
+        PossibleValues {
+            nulls: unknown.nulls && known(|values| values.nulls),
+            nans: unknown.nans && known(|values| values.nans),
+            others: unknown.others && known(|values| values.others),
+            lower: self.values.iter().find_map(|values| values.lower.clone()),
+            upper: self.values.iter().find_map(|values| values.upper.clone()),
+        }
+    }
+
     /// What a check may be.
     pub fn verdict(&self, check: &Check) -> Verdict {
         let verdict = self

@@ -197,3 +197,97 @@ async fn delete_manifests_of_other_partitions_are_not_read() {
     assert_eq!(paths(&plan), ["seven"]);
     assert_eq!(plan.manifests_skipped, 1);
 }
+
+/// An equality delete file of the column, as [`bounded`].
+fn deletes_of(path: &str, lower: u8, upper: u8, nulls: i64) -> Value {
+    let mut file = bounded(path, lower, upper, nulls);
+    file["data_file"]["content"] = json!(2);
+    file["data_file"]["equality_ids"] = json!([1]);
+    file
+}
+
+/// The names of the equality delete files of each task.
+fn equality_deletes(plan: &ScanPlan) -> Vec<Vec<&str>> {
+    plan.tasks
+        .iter()
+        .map(|task| {
+            let files = task.deletes.equality.iter().flat_map(|set| &set.files);
+            files.map(|(_, file)| file.path.0.as_str()).collect()
+        })
+        .collect()
+}
+
+/// known-bugs.md: "NULL in an equality column": null matches null.
+#[tokio::test]
+async fn equality_deletes_apply_where_a_row_may_have_their_keys() {
+    let deletes = json!([
+        deletes_of("/t/three", 3, 3, 0),
+        deletes_of("/t/far", 50, 60, 0),
+        deletes_of("/t/far or null", 50, 60, 1),
+        { "status": 1, "data_file": { "file_path": "/t/untold", "content": 2, "equality_ids": [1] } },
+    ]);
+    let table = |deletes: Value| {
+        let mut old = [
+            bounded("to five", 0, 5, 0),
+            bounded("to nine", 4, 9, 0),
+            bounded("with null", 4, 9, 1),
+        ];
+        for file in &mut old {
+            file["status"] = json!(0);
+            file["sequence_number"] = json!(1);
+        }
+        Table::new(json!([
+            row("/t/m", [Some(0), Some(3), Some(0)]),
+            delete_row("/t/d", [None, Some(0), Some(0)]),
+        ]))
+        .data("/t/m", json!(old))
+        .manifest("/t/d", ManifestContent::Deletes, deletes)
+    };
+    let plan = table(deletes.clone()).planned().await;
+    assert_eq!(
+        equality_deletes(&plan),
+        vec![vec!["/t/three", "/t/far or null", "/t/untold"]; 3],
+        "one set for all of them"
+    );
+    assert_eq!(plan.delete_files_total, 3);
+    // Without the one about which nothing is known, files need no deletes that cannot be about them.
+    let known = json!([deletes[0], deletes[1], deletes[2]]);
+    let plan = table(known.clone()).planned().await;
+    assert_eq!(
+        equality_deletes(&plan),
+        [
+            vec!["/t/three", "/t/far or null"],
+            vec![],
+            vec!["/t/three", "/t/far or null"]
+        ]
+    );
+    // With the level switched off, all are read.
+    let mut filter = ScanFilter::ALL;
+    filter.levels.metrics = false;
+    let plan = table(known).plan_for(&filter).await.0.unwrap();
+    assert_eq!(
+        equality_deletes(&plan),
+        vec![vec!["/t/three", "/t/far", "/t/far or null"]; 3]
+    );
+}
+
+/// What the query wants does not tell which rows were deleted: all keys of a wanted file count.
+#[tokio::test]
+async fn equality_deletes_are_not_pruned_by_the_filter() {
+    let mut data = bounded("to nine", 0, 9, 0);
+    data["status"] = json!(0);
+    data["sequence_number"] = json!(1);
+    let table = Table::new(json!([
+        row("/t/m", [Some(0), Some(1), Some(0)]),
+        delete_row("/t/d", [Some(1), Some(0), Some(0)]),
+    ]))
+    .data("/t/m", json!([data]))
+    .manifest(
+        "/t/d",
+        ManifestContent::Deletes,
+        json!([deletes_of("/t/three", 3, 3, 0)]),
+    );
+    let filter = exactly(x(Comparison::Greater, 6));
+    let plan = table.plan_for(&filter).await.0.unwrap();
+    assert_eq!(equality_deletes(&plan), [["/t/three"]]);
+}

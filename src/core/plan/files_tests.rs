@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use super::super::manifests::MANIFESTS_AT_ONCE;
 use super::*;
 use crate::error::ErrorKind;
 use crate::spec::test_files::{ManifestTestFile, read_testdata, write_manifest_list};

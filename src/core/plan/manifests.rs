@@ -4,44 +4,61 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures::{Stream, StreamExt, stream};
 
 use crate::error::Result;
 use crate::spec::{
     Manifest, ManifestFile, Snapshot, SnapshotManifests, TableMetadata, read_manifest_list,
 };
-use crate::storage::{Parser, RawPath, SharedFileReader, read_parsed};
+use crate::storage::{Parser, RawPath, SharedFileReader, kept_parsed, read_parsed, read_parsed_by};
+
+/// How many manifests are read at a time.
+pub(super) const MANIFESTS_AT_ONCE: usize = 8;
 
 /// The manifests of a snapshot.
 pub(crate) async fn list_manifests(
     files: &SharedFileReader,
     snapshot: &Snapshot,
-) -> Result<Arc<Vec<ManifestFile>>> {
+) -> Result<Vec<ManifestFile>> {
     match &snapshot.manifests {
         SnapshotManifests::List(path) => {
             let parser = ManifestListParser(path.clone());
-            read_parsed(files.as_ref(), &RawPath(path.clone()), parser).await
+            let listed = read_parsed(files.as_ref(), &RawPath(path.clone()), parser).await?;
+            Ok(listed.to_vec())
         }
-        SnapshotManifests::Inline(paths) => Ok(Arc::new(
-            paths
-                .iter()
-                .map(|path| ManifestFile::inline(path, snapshot.snapshot_id))
-                .collect(),
-        )),
+        SnapshotManifests::Inline(paths) => Ok(paths
+            .iter()
+            .map(|path| ManifestFile::inline(path, snapshot.snapshot_id))
+            .collect()),
     }
 }
 
-/// The live entries of a manifest.
-pub(super) async fn read_manifest(
-    files: &SharedFileReader,
+/// The live entries of manifests, in their order.
+pub(super) async fn read_manifests<'a>(
+    files: &'a SharedFileReader,
     metadata: &Arc<TableMetadata>,
-    listed: ManifestFile,
-) -> Result<Arc<Manifest>> {
-    let path = RawPath(listed.manifest_path.clone());
-    let parser = ManifestParser {
-        listed,
-        metadata: Arc::clone(metadata),
-    };
-    read_parsed(files.as_ref(), &path, parser).await
+    listed: Vec<ManifestFile>,
+) -> Result<impl Stream<Item = Result<Arc<Manifest>>> + 'a> {
+    let wanted: Vec<_> = listed
+        .into_iter()
+        .map(|listed| {
+            let path = RawPath(listed.manifest_path.clone());
+            let parser = ManifestParser {
+                listed,
+                metadata: Arc::clone(metadata),
+            };
+            (path, Arc::new(parser))
+        })
+        .collect();
+    let kept = kept_parsed(files.as_ref(), &wanted).await?;
+    Ok(stream::iter(wanted.into_iter().zip(kept))
+        .map(move |((path, parser), kept)| async move {
+            match kept {
+                Some(manifest) => Ok(manifest),
+                None => read_parsed_by(files.as_ref(), &path, parser).await,
+            }
+        })
+        .buffered(MANIFESTS_AT_ONCE))
 }
 
 /// Reads the manifest list of this path.

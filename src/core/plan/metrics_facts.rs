@@ -6,15 +6,16 @@ use crate::spec::{DataFile, FileFormat, PossibleValues, PrimitiveType, Schema, T
 
 /// A column that manifests may tell of.
 #[derive(Debug, Clone)]
-pub(super) struct Column<'a> {
+pub(super) struct Column {
     field_id: i32,
-    field_type: &'a PrimitiveType,
+    field_type: PrimitiveType,
     /// Whether it is no part of a struct.
     top_level: bool,
 }
 
-impl<'a> Column<'a> {
-    pub fn new(metadata: &TableMetadata, field_id: i32, field_type: &'a PrimitiveType) -> Self {
+impl Column {
+    /// The column with this field id, as one of this type.
+    pub fn new(metadata: &TableMetadata, field_id: i32, field_type: PrimitiveType) -> Self {
         let has = |schema: &Schema| schema.fields().field_by_id(field_id).is_some();
         Self {
             field_id,
@@ -23,9 +24,14 @@ impl<'a> Column<'a> {
         }
     }
 
+    /// Its field id.
+    pub fn field_id(&self) -> i32 {
+        self.field_id
+    }
+
     /// What values the column may have in a file.
     pub fn values_in(&self, file: &DataFile) -> PossibleValues {
-        let mut values = PossibleValues::unknown(self.field_type);
+        let mut values = PossibleValues::unknown(&self.field_type);
         // Metadata columns such as `_row_id` have values where the file has nulls.
         if self.field_id > MAX_COLUMN_ID {
             return values;
@@ -56,17 +62,21 @@ impl<'a> Column<'a> {
             counted
         };
         let bounded = stats.lower_bound.is_some() || stats.upper_bound.is_some();
-        if !bounded && let Some((nulls, total)) = stats.null_value_count.zip(total) {
-            let nans = if values.nans {
-                stats.nan_value_count.unwrap_or(0)
-            } else {
-                0
-            };
-            values.nans = values.nans && nulls < total;
-            values.others = nulls.saturating_add(nans) < total;
+        // So many at least.
+        let nulls = stats.null_value_count.unwrap_or(0);
+        let nans = stats.nan_value_count.filter(|_| values.nans).unwrap_or(0);
+        let either = nulls.saturating_add(nans);
+        if let Some(total) = total
+            && !bounded
+            && either == total
+            && (total > 0 || !self.top_level)
+        {
+            values.others = false;
+            values.nans = values.nans && nans > 0;
+            values.nulls = values.nulls && (nulls > 0 || !covers_rows);
         }
         values.between(
-            self.field_type,
+            &self.field_type,
             stats.lower_bound.as_deref(),
             stats.upper_bound.as_deref(),
         )

@@ -1,12 +1,15 @@
 //! From a snapshot to the files that a scan must read.
 //! Spec: "Scan Planning".
 
+mod changes;
+mod column_bounds;
 mod column_sizes;
 #[cfg(test)]
 mod corpus_tests;
 mod delete_file;
 mod delete_index;
 mod equality_columns;
+mod equality_group;
 mod facts;
 mod files;
 mod manifests;
@@ -15,11 +18,16 @@ mod partition_facts;
 mod partition_fields;
 mod pruning;
 mod refuse;
+mod split;
 
+use std::ops::Range;
 use std::sync::Arc;
 
+pub use changes::{Change, ChangeKind, RewrittenRows, plan_changes};
+pub use column_bounds::{ColumnBounds, ColumnRange};
 pub use column_sizes::ColumnSizes;
 pub use delete_file::{DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes};
+pub(crate) use delete_index::{delete_file, deletion_vector};
 pub use files::plan_files;
 pub(crate) use manifests::list_manifests;
 pub use partition_fields::TaskPartitionField;
@@ -51,6 +59,8 @@ pub struct FileScanTask {
     pub first_row_id: Option<i64>,
     /// Where it can be split, in bytes, as the writer says; not checked.
     pub split_offsets: Vec<i64>,
+    /// Which part of the file is read: the row groups or stripes that begin within these bytes. `None`: all.
+    pub part: Option<Range<u64>>,
     /// The table's name mapping in its JSON form: what the file's columns are if it has no field
     /// ids. Parsed only then.
     pub name_mapping: Option<Arc<str>>,
@@ -59,6 +69,8 @@ pub struct FileScanTask {
     /// Which of its rows are wanted, without what its partition and statistics show to be true of
     /// all of them.
     pub residual: Arc<RowFilter>,
+    /// What happened to its rows, where changes are read and not a state.
+    pub change: Option<Arc<Change>>,
 }
 
 /// What a scan of a snapshot must read.
@@ -87,6 +99,9 @@ pub struct ScanPlan {
     pub total_bytes: u64,
     /// How many bytes columns take in the tasks' files.
     pub column_sizes: ColumnSizes,
+    /// Bounds and nulls, over the tasks' files, of the columns that the filter is about; from column
+    /// statistics only where these may be used.
+    pub column_bounds: ColumnBounds,
 }
 
 impl ScanPlan {
@@ -116,9 +131,11 @@ impl FileScanTask {
             data_sequence_number: None,
             first_row_id: None,
             split_offsets: Vec::new(),
+            part: None,
             name_mapping: None,
             deletes: TaskDeletes::default(),
             residual: Arc::default(),
+            change: None,
         }
     }
 }

@@ -4,12 +4,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::column_bounds::ColumnBounds;
+use super::equality_group::{KeyColumns, KeyValues};
 use super::facts::Facts;
 use super::metrics_facts::Column;
 use super::partition_facts::TermPartitions;
 use crate::spec::{
     DataFile, ManifestFile, Partition, PartitionSpec, RowFilter, ScanFilter, TableMetadata, Test,
-    Verdict,
+    Transform, Verdict,
 };
 
 /// A filter, ready to judge manifests and files.
@@ -20,7 +22,11 @@ pub(super) struct Pruning<'a> {
     /// The tests of the exact part, then those of the inexact one.
     tests: Vec<&'a Test>,
     /// The columns that the tests are about.
-    columns: Vec<Column<'a>>,
+    columns: Vec<Column>,
+    /// The columns that equality deletes compare: what files have in them tells which of these apply.
+    keys: KeyColumns,
+    /// The number of the first test of each field as it is.
+    first_tests: HashMap<i32, usize>,
     /// What is left of the filter, by what its tests are; shared among files.
     residuals: Mutex<HashMap<Vec<Verdict>, Arc<RowFilter>>>,
 }
@@ -34,10 +40,14 @@ pub(super) struct SpecPruning<'a> {
 }
 
 /// What becomes of a data file.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) enum Judgement {
     /// It is read, for the rows that this wants.
-    Read(Arc<RowFilter>),
+    Read {
+        residual: Arc<RowFilter>,
+        /// What is known of each test's term.
+        facts: Vec<Facts>,
+    },
     /// No row in its partition is wanted.
     SkippedByPartition,
     /// No row with such columns is wanted.
@@ -48,16 +58,33 @@ impl<'a> Pruning<'a> {
     pub fn new(metadata: &'a TableMetadata, filter: &'a ScanFilter) -> Self {
         let mut tests = filter.rows.exact.tests();
         tests.extend(filter.rows.inexact.tests());
+        let mut first_tests = HashMap::new();
+        for (number, test) in tests.iter().enumerate() {
+            if test.term.transform == Transform::Identity {
+                first_tests.entry(test.term.field_id).or_insert(number);
+            }
+        }
         Self {
+            first_tests,
             metadata,
             filter,
             columns: tests
                 .iter()
-                .map(|test| Column::new(metadata, test.term.field_id, &test.term.field_type))
+                .map(|test| Column::new(metadata, test.term.field_id, test.term.field_type.clone()))
                 .collect(),
             tests,
+            keys: KeyColumns::default(),
             residuals: Mutex::default(),
         }
+    }
+
+    /// The same, that also tells what files have in the columns that equality deletes compare.
+    #[must_use]
+    pub fn with_keys(mut self, keys: &KeyColumns) -> Self {
+        if self.filter.levels.metrics {
+            self.keys = keys.clone();
+        }
+        self
     }
 
     /// Whether files of a manifest may have wanted rows, by what the manifest list says of their partitions.
@@ -84,12 +111,13 @@ impl<'a> Pruning<'a> {
         self.may_hold(&verdicts)
     }
 
-    /// The fields whose statistics tell which files are wanted.
+    /// The fields whose statistics tell which files are wanted, and which deletes apply to them.
     pub fn stats_field_ids(&self) -> Vec<i32> {
         if !self.filter.levels.metrics {
             return Vec::new();
         }
-        self.tests.iter().map(|test| test.term.field_id).collect()
+        let tested = self.tests.iter().map(|test| test.term.field_id);
+        tested.chain(self.keys.field_ids()).collect()
     }
 
     /// The same for files of one spec; `None` where it is not known.
@@ -174,7 +202,35 @@ impl SpecPruning<'_> {
                 return Judgement::SkippedByMetrics;
             }
         }
-        Judgement::Read(pruning.residual(verdicts))
+        Judgement::Read {
+            residual: pruning.residual(verdicts),
+            facts,
+        }
+    }
+
+    /// What values a file may have in the columns that equality deletes compare.
+    pub fn key_values(&self, file: &DataFile) -> KeyValues {
+        self.pruning.keys.values_in(file)
+    }
+
+    /// Counts in a file that is read.
+    pub fn add_bounds(&self, file: &DataFile, facts: &[Facts], bounds: &mut ColumnBounds) {
+        let tests = self.pruning.tests.iter().zip(facts);
+        for (number, (test, facts)) in tests.enumerate() {
+            let is_first = self
+                .pruning
+                .first_tests
+                .get(&test.term.field_id)
+                .is_some_and(|first| *first == number);
+            if is_first {
+                let nulls = file
+                    .stats
+                    .column(test.term.field_id)
+                    .and_then(|stats| stats.null_value_count);
+                let values = facts.field_values(&test.term);
+                bounds.add(test.term.field_id, &values, file.record_count, nulls);
+            }
+        }
     }
 }
 
@@ -186,3 +242,7 @@ impl Pruning<'_> {
             .collect()
     }
 }
+
+#[cfg(test)]
+#[path = "pruning_tests.rs"]
+mod tests;

@@ -14,6 +14,7 @@ use arrow::error::ArrowError;
 use super::leaf::Conversion;
 use super::missing::Substitute;
 use super::projection::Column;
+use super::row_positions::RowPositions;
 use super::variant;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -58,8 +59,8 @@ pub(super) struct Member {
     pub(super) assembly: Assembly,
 }
 
-/// A batch of the Iceberg schema from so many rows of decoded arrays, the first of which has this
-/// position in the file.
+/// A batch of the Iceberg schema from so many rows of decoded arrays, which are at these positions
+/// in the file.
 ///
 /// # Errors
 /// Names the column, not the file.
@@ -67,7 +68,7 @@ pub(super) fn assemble(
     columns: &[Column],
     output: &SchemaRef,
     decoded: &[ArrayRef],
-    first_row: u64,
+    positions: &RowPositions,
     rows: usize,
 ) -> Result<RecordBatch> {
     let columns = columns
@@ -75,7 +76,7 @@ pub(super) fn assemble(
         .map(|column| {
             column
                 .member
-                .assemble(decoded, first_row, rows)
+                .assemble(decoded, positions, rows)
                 .map_err(|error| in_column(error, &column.name))
         })
         .collect::<Result<Vec<_>>>()?;
@@ -112,16 +113,21 @@ impl Member {
         }
     }
 
-    /// Its array, beside `rows` rows of which the first has this position.
-    fn assemble(&self, decoded: &[ArrayRef], first_row: u64, rows: usize) -> Result<ArrayRef> {
+    /// Its array, beside `rows` rows at these positions.
+    fn assemble(
+        &self,
+        decoded: &[ArrayRef],
+        positions: &RowPositions,
+        rows: usize,
+    ) -> Result<ArrayRef> {
         match (self.decoded, &self.assembly) {
-            (None, Assembly::Missing(substitute)) => substitute.rows(first_row, rows),
+            (None, Assembly::Missing(substitute)) => substitute.rows(positions, rows),
             (None, _) => Err(internal("a column is planned but not decoded")),
             (Some(index), assembly) => {
                 let array = decoded
                     .get(index)
                     .ok_or_else(|| internal("a decoded column is not there"))?;
-                assembly.apply(array, first_row)
+                assembly.apply(array, positions)
             }
         }
     }
@@ -148,9 +154,11 @@ impl Assembly {
         }
     }
 
-    fn apply(&self, array: &ArrayRef, first_row: u64) -> Result<ArrayRef> {
+    fn apply(&self, array: &ArrayRef, positions: &RowPositions) -> Result<ArrayRef> {
+        // Only columns of the top level are about where a row is.
+        let none = RowPositions::default();
         match self {
-            Self::Missing(substitute) => substitute.rows(first_row, array.len()),
+            Self::Missing(substitute) => substitute.rows(positions, array.len()),
             Self::Leaf(conversion) => conversion.apply(array),
             Self::Overriding { stored, otherwise } => {
                 let stored = stored.apply(array)?;
@@ -160,7 +168,7 @@ impl Assembly {
                 if stored.null_count() == 0 {
                     return Ok(Arc::new(stored.clone()));
                 }
-                let otherwise = otherwise.rows(first_row, array.len())?;
+                let otherwise = otherwise.rows(positions, array.len())?;
                 let otherwise = otherwise
                     .as_primitive_opt::<Int64Type>()
                     .ok_or_else(|| internal("what stands for a long is none"))?;
@@ -177,7 +185,7 @@ impl Assembly {
                     .ok_or_else(|| internal("a struct did not decode to a struct"))?;
                 let members = members
                     .iter()
-                    .map(|member| member.assemble(array.columns(), 0, array.len()))
+                    .map(|member| member.assemble(array.columns(), &none, array.len()))
                     .collect::<Result<Vec<_>>>()?;
                 let array = StructArray::try_new_with_length(
                     fields.clone(),
@@ -199,7 +207,7 @@ impl Assembly {
                 let array = ListArray::try_new(
                     Arc::clone(element_field),
                     array.offsets().clone(),
-                    element.apply(array.values(), 0)?,
+                    element.apply(array.values(), &none)?,
                     array.nulls().cloned(),
                 )
                 .map_err(|error| inconsistent(&error))?;
@@ -218,7 +226,10 @@ impl Assembly {
                 };
                 let entries = StructArray::try_new(
                     fields.clone(),
-                    vec![key.apply(array.keys(), 0)?, value.apply(array.values(), 0)?],
+                    vec![
+                        key.apply(array.keys(), &none)?,
+                        value.apply(array.values(), &none)?,
+                    ],
                     None,
                 )
                 .map_err(|error| inconsistent(&error))?;

@@ -19,6 +19,7 @@ use super::format::UnitDecoder;
 use super::pages::RowGroupPages;
 use super::panics;
 use super::parquet_file::{ParquetFile, RowGroup};
+use super::row_positions::RowPositions;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How many rows a batch has at most.
@@ -79,7 +80,7 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
     ///
     /// # Errors
     /// Names the file, and the column where one is at fault.
-    fn decode(&mut self) -> Result<Option<RecordBatch>> {
+    fn decode(&mut self) -> Result<Option<(RecordBatch, RowPositions)>> {
         if self.rows_left == 0 {
             return Ok(None);
         }
@@ -104,14 +105,15 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
         self.rows_left = rows_left;
         let first_row = self.next_row;
         self.next_row = first_row.saturating_add(rows);
+        let positions = RowPositions::of(first_row..self.next_row);
         let projection = &self.file.projection;
         let (columns, output) = (&projection.columns, &projection.output);
         let rows = decoded.num_rows();
-        panics::caught("its data", || {
-            assemble(columns, output, decoded.columns(), first_row, rows)
+        let batch = panics::caught("its data", || {
+            assemble(columns, output, decoded.columns(), &positions, rows)
         })
-        .map(Some)
-        .map_err(|error| error.in_file(&self.file.path))
+        .map_err(|error| error.in_file(&self.file.path))?;
+        Ok(Some((batch, positions)))
     }
 
     fn reader(&self, columns: &ProjectionMask) -> Result<Option<ParquetRecordBatchReader>> {
@@ -128,6 +130,7 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
                 self.chunks.clone(),
                 Arc::clone(metadata.metadata()),
                 self.row_group,
+                self.batch_rows,
             );
             ParquetRecordBatchReader::try_new_with_row_groups(
                 &levels,
@@ -166,11 +169,7 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
 }
 
 impl<S: Fn() -> bool + Send> UnitDecoder for RowGroupDecoder<S> {
-    fn next_row(&self) -> u64 {
-        self.next_row
-    }
-
-    fn next(&mut self) -> Result<Option<RecordBatch>> {
+    fn next(&mut self) -> Result<Option<(RecordBatch, RowPositions)>> {
         self.decode()
     }
 }

@@ -40,17 +40,24 @@ pub(super) fn metadata_length(tail: &[u8], file_size: u64) -> Result<u64> {
     Ok(length)
 }
 
-/// Parses a file's metadata, without statistics and page indexes.
+/// Parses a file's metadata without page indexes, and with the statistics of columns and encodings
+/// only where these are wanted and can be parsed themselves.
 ///
 /// # Errors
 /// `Corrupt` for what cannot be parsed, `NotSupported` for encrypted files.
-pub(super) fn parse(metadata: &Bytes) -> Result<ParquetMetaData> {
+pub(super) fn parse(metadata: &Bytes, with_statistics: bool) -> Result<ParquetMetaData> {
     check(metadata)?;
-    let options = ParquetMetaDataOptions::new()
-        .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
-        .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
-        .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll);
-    ParquetMetaDataReader::decode_metadata_with_options(metadata, Some(&options))
+    let decode = |statistics: ParquetStatisticsPolicy| {
+        let options = ParquetMetaDataOptions::new()
+            .with_encoding_stats_policy(statistics.clone())
+            .with_column_stats_policy(statistics)
+            .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll);
+        ParquetMetaDataReader::decode_metadata_with_options(metadata, Some(&options))
+    };
+    if with_statistics && let Ok(parsed) = decode(ParquetStatisticsPolicy::KeepAll) {
+        return Ok(parsed);
+    }
+    decode(ParquetStatisticsPolicy::SkipAll)
         .map_err(|error| corrupt(format!("its Parquet metadata cannot be parsed: {error}")))
 }
 

@@ -30,17 +30,27 @@ pub enum MetadataColumn {
     /// The sequence number of the commit that last changed the row; null where the row has no id
     /// (v3).
     LastUpdatedSequenceNumber,
+    /// What happened to the row: `insert` or `delete`, or `update_preimage` and `update_postimage` for the two
+    /// sides of a row that was changed and kept its id; null where a state is read and not changes.
+    ChangeType,
+    /// The place of the snapshot that changed the row among those whose changes are read, from 0.
+    ChangeOrdinal,
+    /// The snapshot that changed the row.
+    CommitSnapshotId,
 }
 
 impl MetadataColumn {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::File,
         Self::Position,
         Self::SpecId,
         Self::Partition,
         Self::RowId,
         Self::LastUpdatedSequenceNumber,
+        Self::ChangeType,
+        Self::ChangeOrdinal,
+        Self::CommitSnapshotId,
     ];
 
     /// The name in the spec.
@@ -52,6 +62,9 @@ impl MetadataColumn {
             Self::Partition => "_partition",
             Self::RowId => "_row_id",
             Self::LastUpdatedSequenceNumber => "_last_updated_sequence_number",
+            Self::ChangeType => "_change_type",
+            Self::ChangeOrdinal => "_change_ordinal",
+            Self::CommitSnapshotId => "_commit_snapshot_id",
         }
     }
 
@@ -75,6 +88,9 @@ impl MetadataColumn {
             Self::Partition => 2_147_483_642,
             Self::RowId => 2_147_483_540,
             Self::LastUpdatedSequenceNumber => 2_147_483_539,
+            Self::ChangeType => 2_147_483_543,
+            Self::ChangeOrdinal => 2_147_483_542,
+            Self::CommitSnapshotId => 2_147_483_541,
         }
     }
 
@@ -87,9 +103,12 @@ impl MetadataColumn {
     /// The type of its values.
     pub fn field_type(self) -> Type {
         Type::Primitive(match self {
-            Self::File | Self::Partition => PrimitiveType::String,
-            Self::SpecId => PrimitiveType::Int,
-            Self::Position | Self::RowId | Self::LastUpdatedSequenceNumber => PrimitiveType::Long,
+            Self::File | Self::Partition | Self::ChangeType => PrimitiveType::String,
+            Self::SpecId | Self::ChangeOrdinal => PrimitiveType::Int,
+            Self::Position
+            | Self::RowId
+            | Self::LastUpdatedSequenceNumber
+            | Self::CommitSnapshotId => PrimitiveType::Long,
         })
     }
 

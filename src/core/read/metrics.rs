@@ -34,6 +34,39 @@ pub struct ReadMetrics {
 }
 
 impl ReadMetrics {
+    /// How many counters there are.
+    pub const COUNTERS: usize = 12;
+
+    /// What the counters say now.
+    pub fn values(&self) -> [u64; Self::COUNTERS] {
+        self.counters()
+            .map(|counter| counter.load(Ordering::Relaxed))
+    }
+
+    /// Adds what another read has counted, in the order of [`ReadMetrics::values`].
+    pub fn add_values(&self, values: [u64; Self::COUNTERS]) {
+        for (counter, value) in self.counters().into_iter().zip(values) {
+            Self::add(counter, value);
+        }
+    }
+
+    fn counters(&self) -> [&AtomicU64; Self::COUNTERS] {
+        [
+            &self.files_opened,
+            &self.row_groups_total,
+            &self.row_groups_read,
+            &self.row_groups_skipped,
+            &self.pages_skipped,
+            &self.rows_skipped,
+            &self.rows_read,
+            &self.rows_deleted,
+            &self.bytes_read,
+            &self.requests,
+            &self.fetch_nanoseconds,
+            &self.decode_nanoseconds,
+        ]
+    }
+
     /// Adds to a counter.
     pub(super) fn add(counter: &AtomicU64, amount: u64) {
         counter.fetch_add(amount, Ordering::Relaxed);

@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 
 use super::arrow_types::{arrow_field, arrow_type, map_entries, struct_fields};
 use super::metadata_columns::MetadataColumn;
+use super::row_positions::RowPositions;
 use super::size::array_size;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
@@ -57,6 +58,7 @@ impl Substitute {
         let constant = |array: ArrayRef| Some(Self::Constant(array));
         let long = |value: i64| constant(Arc::new(Int64Array::from(vec![value])));
         let text = |text: &str| constant(Arc::new(StringViewArray::from(vec![text])));
+        let change = task.change.as_deref();
         let known = match column {
             MetadataColumn::File => text(&task.path.0),
             MetadataColumn::Position => Some(Self::Counted(0)),
@@ -70,15 +72,20 @@ impl Substitute {
                 .first_row_id
                 .and(task.data_sequence_number)
                 .and_then(long),
+            MetadataColumn::ChangeType => change.and_then(|change| text(change.kind.name())),
+            MetadataColumn::ChangeOrdinal => {
+                change.and_then(|change| constant(Arc::new(Int32Array::from(vec![change.ordinal]))))
+            }
+            MetadataColumn::CommitSnapshotId => change.and_then(|change| long(change.snapshot_id)),
         };
         known.unwrap_or_else(|| Self::Null(arrow_type(&column.field_type())))
     }
 
-    /// Some rows of it, the first of them with this position in the file.
+    /// So many rows of it, which are at these positions in the file.
     ///
     /// # Errors
     /// Without file and column. `OutOfRange` for a count that does not fit.
-    pub(super) fn rows(&self, first_row: u64, rows: usize) -> Result<ArrayRef> {
+    pub(super) fn rows(&self, positions: &RowPositions, rows: usize) -> Result<ArrayRef> {
         match self {
             Self::Null(data_type) => Ok(new_null_array(data_type, rows)),
             Self::Constant(row) => {
@@ -86,17 +93,29 @@ impl Substitute {
                 take(row, &first, None).map_err(|error| inconsistent(&error))
             }
             Self::Counted(start) => {
-                let end = first_row.saturating_add(rows as u64);
-                let (Some(first), Some(end)) = (
-                    start.checked_add_unsigned(first_row),
-                    start.checked_add_unsigned(end),
-                ) else {
+                let mut numbers = Vec::with_capacity(rows);
+                for range in positions.ranges() {
+                    let (Some(first), Some(end)) = (
+                        start.checked_add_unsigned(range.start),
+                        start.checked_add_unsigned(range.end),
+                    ) else {
+                        return Err(Error::new(
+                            ErrorKind::OutOfRange,
+                            format!(
+                                "the number of row {} does not fit 64 bits from {start} on",
+                                range.end
+                            ),
+                        ));
+                    };
+                    numbers.extend(first..end);
+                }
+                if numbers.len() != rows {
                     return Err(Error::new(
-                        ErrorKind::OutOfRange,
-                        format!("the number of row {end} does not fit 64 bits from {start} on"),
+                        ErrorKind::Internal,
+                        "rows are counted whose positions are not known",
                     ));
-                };
-                Ok(Arc::new(Int64Array::from_iter_values(first..end)))
+                }
+                Ok(Arc::new(Int64Array::from(numbers)))
             }
         }
     }

@@ -1,6 +1,7 @@
 //! From scan tasks to Arrow record batches, whatever a file's own schema looks like.
 //! Spec: "Column Projection"; Parquet in Appendix A.
 
+mod added_columns;
 mod arrow_types;
 mod assemble;
 mod avro;
@@ -9,6 +10,7 @@ mod compact;
 mod decode;
 mod deletes;
 mod field_ids;
+mod filter;
 mod footer;
 mod format;
 mod leaf;
@@ -21,10 +23,15 @@ mod pages;
 mod panics;
 mod parquet_file;
 mod projection;
+mod rewritten;
+mod row_groups;
+mod row_positions;
 mod size;
 mod stored;
+mod task_queue;
 mod values;
 mod variant;
+mod wanted_rows;
 mod worker;
 
 #[cfg(test)]
@@ -36,8 +43,11 @@ use arrow::array::RecordBatch;
 
 pub use arrow_types::arrow_type;
 pub use channel::{BatchReceiver, RecvOutcome};
+pub use deletes::{PositionDeleteRows, read_deletion_vector};
 pub use metadata_columns::{MetadataColumn, OutputColumn};
 pub use metrics::ReadMetrics;
+pub use rewritten::find_rewritten_rows;
+pub use task_queue::TaskQueue;
 
 use crate::error::Result;
 use crate::plan::FileScanTask;
@@ -53,6 +63,8 @@ pub struct ReadRequest {
     pub columns: Vec<OutputColumn>,
     /// The files.
     pub tasks: Vec<FileScanTask>,
+    /// Which of the tasks are this read's, if others read the rest; `None`: all.
+    pub queue: Option<Arc<dyn TaskQueue>>,
     /// Where they are read from.
     pub files: SharedFileReader,
     /// What inside of files may be passed over because of the tasks' residuals.

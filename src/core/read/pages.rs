@@ -1,6 +1,7 @@
 //! The pages of a column chunk, looked at before they are decoded: the decoder takes memory for
 //! whatever a page claims to hold. Spec: Parquet "Data Pages", "Compression", "Encodings".
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -19,6 +20,9 @@ const MAX_PAGE_BYTES: u64 = 1 << 30;
 /// How many values a page may have whose encoding begins with all their lengths: the decoder
 /// unpacks them at once.
 const MAX_LENGTHS: u64 = 1 << 24;
+/// How many bytes the values of a batch may have that share their beginnings: a file has a beginning
+/// once, a batch has it in every value.
+const MAX_EXPANDED_BYTES: u64 = 1 << 30;
 /// How many bytes the elements of all lists of a row group may take: they could all be in one row,
 /// which is decoded at once.
 const MAX_REPEATED_BYTES: u64 = 1 << 31;
@@ -28,19 +32,23 @@ pub(super) struct RowGroupPages {
     chunks: Arc<ColumnChunks>,
     metadata: Arc<ParquetMetaData>,
     row_group: usize,
+    batch_rows: usize,
 }
 
 impl RowGroupPages {
-    /// The pages of this row group of the file that `metadata` describes.
+    /// The pages of this row group of the file that `metadata` describes, to be decoded to batches
+    /// of so many rows.
     pub(super) fn new(
         chunks: ColumnChunks,
         metadata: Arc<ParquetMetaData>,
         row_group: usize,
+        batch_rows: usize,
     ) -> Self {
         Self {
             chunks: Arc::new(chunks),
             metadata,
             row_group,
+            batch_rows,
         }
     }
 
@@ -61,7 +69,7 @@ impl RowGroups for RowGroupPages {
             .row_group()
             .and_then(|row_group| row_group.columns().get(column))
             .ok_or_else(|| general("a row group lacks a column"))?;
-        let pages = CheckedPages::new(&self.chunks, column, self.num_rows())?;
+        let pages = CheckedPages::new(&self.chunks, column, self.num_rows(), self.batch_rows)?;
         Ok(Box::new(OneChunk(Some(pages))))
     }
 
@@ -99,6 +107,15 @@ struct CheckedPages {
     max_definition_level: u64,
     /// How many values the chunk still may have; only kept for lists.
     values_left: i64,
+    expanded: Expanded,
+}
+
+/// The lengths of the last values of a column, as many as one batch may have.
+struct Expanded {
+    lengths: VecDeque<u32>,
+    /// `None` where a row has any number of values.
+    most_values: Option<usize>,
+    bytes: u64,
 }
 
 /// What the header of a page says, as far as memory is taken by it.
@@ -111,7 +128,12 @@ struct Header {
 }
 
 impl CheckedPages {
-    fn new(chunks: &Arc<ColumnChunks>, column: &ColumnChunkMetaData, rows: usize) -> Result<Self> {
+    fn new(
+        chunks: &Arc<ColumnChunks>,
+        column: &ColumnChunkMetaData,
+        rows: usize,
+        batch_rows: usize,
+    ) -> Result<Self> {
         let descriptor = column.column_descr();
         let max_repetition_level = unsigned(i64::from(descriptor.max_rep_level()));
         let plain_width = match column.column_type() {
@@ -142,6 +164,11 @@ impl CheckedPages {
             max_repetition_level,
             max_definition_level: unsigned(i64::from(descriptor.max_def_level())),
             values_left: column.num_values(),
+            expanded: Expanded {
+                lengths: VecDeque::new(),
+                most_values: (max_repetition_level == 0).then_some(batch_rows),
+                bytes: 0,
+            },
         })
     }
 
@@ -205,26 +232,34 @@ impl CheckedPages {
     }
 
     /// Checks the lengths at the start of a page, where its encoding has them.
-    fn check_lengths(&self, page: &Page) -> Result<()> {
-        let deltas = match page.encoding() {
-            Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
-            Encoding::DELTA_BYTE_ARRAY => 2,
+    fn check_lengths(&mut self, page: &Page) -> Result<()> {
+        let values_share = match page.encoding() {
+            Encoding::DELTA_LENGTH_BYTE_ARRAY => false,
+            Encoding::DELTA_BYTE_ARRAY => true,
             _ => return Ok(()),
         };
-        let mut bytes = self
+        let bytes = self
             .values_of(page)
             .ok_or_else(|| general("a page ends within its levels"))?;
-        for _ in 0..deltas {
-            let (count, rest) =
-                pass_deltas(bytes).ok_or_else(|| general("a page ends within its lengths"))?;
-            if count > MAX_LENGTHS {
-                return Err(ParquetError::NYI(format!(
-                    "{count} delta-encoded values in one page"
-                )));
-            }
-            bytes = rest;
+        if !values_share {
+            pass_lengths(bytes, None)?;
+            return Ok(());
         }
-        Ok(())
+        // What each value shares with the one before, and then what it has of its own.
+        let mut lengths = Vec::new();
+        let rest = pass_lengths(bytes, Some(&mut |shared| lengths.push(shared)))?;
+        let mut values = lengths.iter_mut();
+        pass_lengths(
+            rest,
+            Some(&mut |own| {
+                if let Some(length) = values.next() {
+                    *length = length.saturating_add(own);
+                }
+            }),
+        )?;
+        lengths
+            .into_iter()
+            .try_for_each(|length| self.expanded.push(length))
     }
 
     /// The bytes of a data page after its levels.
@@ -257,6 +292,27 @@ impl CheckedPages {
             }
             Page::DictionaryPage { buf, .. } => Some(buf),
         }
+    }
+}
+
+impl Expanded {
+    /// One more value of this length.
+    fn push(&mut self, length: u32) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(u64::from(length));
+        if let Some(most_values) = self.most_values {
+            self.lengths.push_back(length);
+            if self.lengths.len() > most_values {
+                let gone = self.lengths.pop_front().unwrap_or(0);
+                self.bytes = self.bytes.saturating_sub(u64::from(gone));
+            }
+        }
+        if self.bytes > MAX_EXPANDED_BYTES {
+            return Err(ParquetError::NYI(format!(
+                "delta-encoded values that share so much that a batch of them takes more than {} MB",
+                MAX_EXPANDED_BYTES >> 20
+            )));
+        }
+        Ok(())
     }
 }
 
@@ -333,17 +389,38 @@ fn pass_levels(bytes: &[u8], max_level: u64, encoding: Encoding, values: u32) ->
     bytes.get(usize::try_from(u32::from_le_bytes(*length)).ok()?..)
 }
 
-/// How many numbers a delta encoding claims to have, and what follows them.
-fn pass_deltas(bytes: &[u8]) -> Option<(u64, &[u8])> {
+/// Passes over the lengths that a page begins with, and gives what follows them.
+fn pass_lengths<'a>(bytes: &'a [u8], each: Option<&mut dyn FnMut(u32)>) -> Result<&'a [u8]> {
+    let ends = || general("a page ends within its lengths");
+    let (count, rest) = deltas(bytes, None).ok_or_else(ends)?;
+    if count > MAX_LENGTHS {
+        return Err(ParquetError::NYI(format!(
+            "{count} delta-encoded values in one page"
+        )));
+    }
+    if let Some(each) = each {
+        // What is negative is no length: the decoder will say so.
+        let mut length = |length: i32| each(u32::try_from(length).unwrap_or(0));
+        deltas(bytes, Some(&mut length)).ok_or_else(ends)?;
+    }
+    Ok(rest)
+}
+
+/// How many numbers a delta encoding claims to have, and what follows them. The numbers are only
+/// unpacked for `each`.
+fn deltas<'a>(bytes: &'a [u8], mut each: Option<&mut dyn FnMut(i32)>) -> Option<(u64, &'a [u8])> {
     let mut reader = CompactReader(bytes);
     let block_size = reader.varint().ok()?;
     let miniblocks = usize::try_from(reader.varint().ok()?).ok()?;
     let count = reader.varint().ok()?;
-    reader.integer().ok()?;
+    let mut number = reader.integer().ok()?;
     let values = block_size.checked_div(miniblocks as u64)?;
     let mut left = count.saturating_sub(1);
+    if let Some(each) = each.as_mut().filter(|_| count > 0) {
+        each(number as i32);
+    }
     while left > 0 {
-        reader.integer().ok()?;
+        let least = reader.integer().ok()?;
         let (widths, rest) = reader.0.split_at_checked(miniblocks)?;
         reader.0 = rest;
         for width in widths {
@@ -353,12 +430,40 @@ fn pass_deltas(bytes: &[u8]) -> Option<(u64, &[u8])> {
             if values == 0 {
                 return None;
             }
+            let packed = reader.0;
             let bits = u64::from(*width).checked_mul(values)?;
             reader.advance(bits.div_ceil(8)).ok()?;
+            if let Some(each) = each.as_mut() {
+                for place in 0..values.min(left) {
+                    let delta = unpack(packed, place, *width)?;
+                    number = number.wrapping_add(least).wrapping_add(delta);
+                    // As the decoder does, which has 32 bits.
+                    each(number as i32);
+                }
+            }
             left = left.saturating_sub(values);
         }
     }
     Some((count, reader.0))
+}
+
+/// One of numbers that are packed at this width, the lowest bits first.
+fn unpack(packed: &[u8], place: u64, width: u8) -> Option<i64> {
+    if width == 0 {
+        return Some(0);
+    }
+    let bit = place.checked_mul(u64::from(width))?;
+    let start = usize::try_from(bit / 8).ok()?;
+    let bits = u32::try_from(bit % 8).ok()? + u32::from(width);
+    let bytes = packed.get(start..)?;
+    let mut number = [0; 16];
+    let length = usize::try_from(bits.div_ceil(8)).ok()?;
+    number
+        .get_mut(..length)?
+        .copy_from_slice(bytes.get(..length)?);
+    let shifted = u128::from_le_bytes(number) >> (bit % 8);
+    let mask = u128::MAX >> 128_u32.checked_sub(u32::from(width))?;
+    Some((shifted & mask) as i64)
 }
 
 /// A number without its sign; none of these may be negative.
@@ -372,21 +477,89 @@ fn general(message: impl Into<String>) -> ParquetError {
 
 #[cfg(test)]
 mod tests {
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+
     use super::*;
+
+    fn unpacked(bytes: &[u8]) -> Option<Vec<i32>> {
+        let mut numbers = Vec::new();
+        deltas(bytes, Some(&mut |number| numbers.push(number)))?;
+        Some(numbers)
+    }
 
     /// The first example of the encoding's spec: 1 to 5 in blocks of 8 in one part, all deltas 1.
     #[test]
     fn deltas_of_the_specs_examples() {
         let ones = [8, 1, 5, 2, 2, 0];
-        assert_eq!(pass_deltas(&ones), Some((5, &[][..])));
+        assert_eq!(deltas(&ones, None), Some((5, &[][..])));
+        assert_eq!(unpacked(&ones).unwrap(), [1, 2, 3, 4, 5]);
         // The second: 7, 5, 3, 1, 2, 3, 4, 5; the least delta is -2, the others are 2 bits wide.
         let twos = [8, 1, 8, 14, 3, 2, 0b1100_0000, 0b0011_1111, 99];
-        assert_eq!(pass_deltas(&twos), Some((8, &[99][..])));
-        assert_eq!(pass_deltas(&twos[..7]), None);
+        assert_eq!(deltas(&twos, None), Some((8, &[99][..])));
+        assert_eq!(unpacked(&twos).unwrap(), [7, 5, 3, 1, 2, 3, 4, 5]);
+        assert_eq!(deltas(&twos[..7], None), None);
         // Without values there is no block.
-        assert_eq!(pass_deltas(&[8, 1, 0, 0]), Some((0, &[][..])));
-        assert_eq!(pass_deltas(&[8, 0, 1, 0]), None);
-        assert_eq!(pass_deltas(&[0, 1, 5, 0, 0, 0]), None);
+        assert_eq!(deltas(&[8, 1, 0, 0], None), Some((0, &[][..])));
+        assert!(unpacked(&[8, 1, 0, 0]).unwrap().is_empty());
+        assert_eq!(deltas(&[8, 0, 1, 0], None), None);
+        assert_eq!(deltas(&[0, 1, 5, 0, 0, 0], None), None);
+        // No number is wider than 64 bits, but a block of that width may begin within a byte.
+        assert_eq!(unpack(&[0xFF; 16], 1, 63), Some(i64::MAX));
+        assert_eq!(unpack(&[0xFF; 40], 1, 129), None);
+    }
+
+    /// Numbers from a first one, each so much greater than the one before.
+    fn growing(count: u64, first: u8, step: u8) -> Vec<u8> {
+        let mut bytes = vec![0x80, 0x01, 4];
+        let mut left = count;
+        while left > 0x7F {
+            bytes.push(left as u8 | 0x80);
+            left >>= 7;
+        }
+        bytes.extend([left as u8, first << 1]);
+        for _ in 0..(count - 1).div_ceil(128) {
+            bytes.extend([step << 1, 0, 0, 0, 0]);
+        }
+        bytes
+    }
+
+    /// Each value is the one before and 60 bytes more.
+    #[test]
+    fn a_batch_of_values_that_share_too_much_is_refused() {
+        let count = 8192;
+        let lengths = [growing(count, 0, 60), growing(count, 60, 0)].concat();
+        let page_of = |levels: &[u8]| Page::DataPage {
+            buf: [levels, &lengths].concat().into(),
+            num_values: count as u32,
+            encoding: Encoding::DELTA_BYTE_ARRAY,
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
+            statistics: None,
+        };
+        let check = |message: &str, levels: &[u8], batch_rows| {
+            let message = parse_message_type(message).unwrap();
+            let schema = SchemaDescriptor::new(Arc::new(message));
+            let column = ColumnChunkMetaData::builder(schema.column(0))
+                .set_data_page_offset(4)
+                .set_total_compressed_size(0)
+                .build()
+                .unwrap();
+            let chunks = Arc::new(ColumnChunks::new(vec![(4, Bytes::new())]));
+            CheckedPages::new(&chunks, &column, count as usize, batch_rows)
+                .unwrap()
+                .check_lengths(&page_of(levels))
+        };
+        let refused = |error: ParquetError| {
+            assert!(error.to_string().contains("share so much"), "{error}");
+        };
+        let text = "message m { required binary c; }";
+        // 60 times half of the square of 8192 is 2 GB; the longest value has half a megabyte.
+        refused(check(text, &[], 8192).unwrap_err());
+        check(text, &[], 2000).unwrap();
+        // All elements of lists may be in one row.
+        let list = "message m { repeated binary c; }";
+        refused(check(list, &[0; 8], 1).unwrap_err());
     }
 
     #[test]

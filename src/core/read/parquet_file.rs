@@ -6,14 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use arrow::datatypes::{
-    DataType, Field, FieldRef, Fields, Schema as ArrowSchema, SchemaRef, TimeUnit,
-};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema as ArrowSchema, TimeUnit};
 use async_trait::async_trait;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::parquet_to_arrow_schema;
-use parquet::basic::Type as PhysicalType;
+use parquet::basic::{Encoding, Type as PhysicalType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataBuilder, RowGroupMetaData,
@@ -22,13 +20,13 @@ use parquet::schema::types::ColumnDescPtr;
 
 use super::decode::{BATCH_BYTES, ColumnChunks, RowGroupDecoder};
 use super::footer::{self, HEAD_SIZE, TAIL_SIZE};
-use super::format::{DataFile, Fetched, WorkUnit};
+use super::format::{DataFile, Fetched, Wanted, WorkUnit};
 use super::metrics::ReadMetrics;
 use super::panics;
 use super::projection::{Column, Projection};
+use super::row_groups::may_have_wanted_rows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
-use crate::spec::NestedField;
 use crate::storage::{RawPath, SharedFileReader};
 
 /// How many bytes at the end of a file are read at first, in the hope that the footer is in them.
@@ -71,6 +69,8 @@ struct OpenBytes {
 /// What must be known of a row group before it is fetched.
 #[derive(Debug)]
 pub(super) struct RowGroup {
+    /// Where its first page is, in bytes; 0 where it has none.
+    pub(super) start: u64,
     /// The position of its first row in the file.
     pub(super) first_row: u64,
     /// Its number of rows.
@@ -82,6 +82,8 @@ pub(super) struct RowGroup {
     /// About how many bytes its needed columns take when decoded, those that the file lacks
     /// included.
     pub(super) decoded_bytes: u64,
+    /// Whether no row in it is wanted.
+    pub(super) is_skipped: bool,
 }
 
 /// Some bytes of a file.
@@ -92,6 +94,15 @@ pub(super) struct Part {
 }
 
 impl Source {
+    /// A source whose work nobody asks about.
+    pub(super) fn uncounted(files: &SharedFileReader) -> Self {
+        Self {
+            files: Arc::clone(files),
+            metrics: Arc::default(),
+            open_bytes: Arc::default(),
+        }
+    }
+
     /// Reads ranges of a file, and checks that all of each came.
     pub(super) async fn fetch(&self, path: &RawPath, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         if ranges.is_empty() {
@@ -131,12 +142,7 @@ impl Source {
     ///
     /// # Errors
     /// Names the file; see [`footer`] and [`Projection::new`], and what storage says.
-    pub(super) async fn open(
-        &self,
-        task: &FileScanTask,
-        wanted: &[Arc<NestedField>],
-        output: &SchemaRef,
-    ) -> Result<ParquetFile> {
+    pub(super) async fn open(&self, task: &FileScanTask, wanted: &Wanted) -> Result<ParquetFile> {
         let path = &task.path;
         let (size, metadata, tail) = self
             .with_real_size(task, |size| async move {
@@ -144,13 +150,10 @@ impl Source {
                 Ok((size, metadata, tail))
             })
             .await?;
-        let file = panics::caught("the Parquet metadata", || {
-            ParquetFile::new(self, task, size, (&metadata, tail), wanted, output)
+        panics::caught("the Parquet metadata", || {
+            ParquetFile::new(self, task, size, (&metadata, tail), wanted)
         })
-        .map_err(|error| error.in_file(path))?;
-        ReadMetrics::add(&self.metrics.files_opened, 1);
-        ReadMetrics::add(&self.metrics.row_groups_total, file.row_groups.len() as u64);
-        Ok(file)
+        .map_err(|error| error.in_file(path))
     }
 
     /// Reads the end of a file with the size that the manifest says, or else with the real one:
@@ -282,21 +285,26 @@ impl ParquetFile {
         task: &FileScanTask,
         size: u64,
         (metadata, mut tail): (&Bytes, Part),
-        wanted: &[Arc<NestedField>],
-        output: &SchemaRef,
+        wanted: &Wanted,
     ) -> Result<Self> {
-        let metadata = footer::parse(metadata)?;
+        let metadata = footer::parse(metadata, wanted.filter.is_some())?;
         let projection = Projection::new(
-            wanted,
-            Arc::clone(output),
+            &wanted.columns.fields,
+            Arc::clone(&wanted.columns.schema),
             metadata.file_metadata().schema_descr(),
             task,
         )?;
+        let filter = wanted.filter_in_file(&projection.columns);
+        let pruned_by = filter.as_ref().filter(|_| wanted.levels.row_groups);
         let mut row_groups = Vec::with_capacity(metadata.num_row_groups());
         let mut cut_down = Vec::with_capacity(metadata.num_row_groups());
         let mut first_row = 0_u64;
         for (index, row_group) in metadata.row_groups().iter().enumerate() {
-            let (known, columns) = RowGroup::new(index, row_group, first_row, &projection, size)?;
+            let (mut known, columns) =
+                RowGroup::new(index, row_group, first_row, &projection, size)?;
+            let file = metadata.file_metadata();
+            known.is_skipped = pruned_by
+                .is_some_and(|filter| !may_have_wanted_rows(filter, &projection, file, &columns));
             first_row = first_row.saturating_add(known.rows);
             cut_down.push(
                 RowGroupMetaData::builder(Arc::clone(&projection.schema))
@@ -344,8 +352,8 @@ impl DataFile for ParquetFile {
         &self.units
     }
 
-    fn missing_column(&self) -> Option<&str> {
-        Column::first_missing(&self.projection.columns)
+    fn columns(&self) -> &[Column] {
+        &self.projection.columns
     }
 
     async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Fetched> {
@@ -365,9 +373,11 @@ fn units(row_groups: &[RowGroup]) -> Vec<WorkUnit> {
             let first_row = next_row;
             next_row = next_row.saturating_add(row_group.rows);
             WorkUnit {
+                start: row_group.start,
                 first_row,
                 rows: Some(row_group.rows),
                 memory: memory_of(row_group),
+                is_skipped: row_group.is_skipped,
             }
         })
         .collect()
@@ -400,11 +410,13 @@ impl RowGroup {
             )
         })?;
         let mut row_group = Self {
+            start: first_byte(metadata),
             first_row,
             rows,
             chunks: Vec::with_capacity(projection.leaves.len()),
             stored_bytes: 0,
             decoded_bytes: projection.substitute_size().saturating_mul(rows),
+            is_skipped: false,
         };
         let mut columns = Vec::with_capacity(projection.leaves.len());
         for leaf in &projection.leaves {
@@ -445,6 +457,18 @@ impl RowGroup {
     }
 }
 
+/// Where the first page of a row group is, whatever columns are wanted; 0 where it has none.
+fn first_byte(metadata: &RowGroupMetaData) -> u64 {
+    let pages = metadata.columns().iter().map(|column| {
+        let dictionary = column.dictionary_page_offset().filter(|offset| *offset > 0);
+        dictionary.unwrap_or_else(|| column.data_page_offset())
+    });
+    pages
+        .min()
+        .and_then(|first| u64::try_from(first).ok())
+        .unwrap_or(0)
+}
+
 /// Where a column chunk lies, if that is inside the file.
 fn chunk_range(column: &ColumnChunkMetaData, file_size: u64) -> Option<Range<u64>> {
     let start = column
@@ -469,7 +493,16 @@ fn decoded_size(column: &ColumnChunkMetaData) -> u64 {
     };
     let values = u64::try_from(column.num_values()).unwrap_or(0);
     let encoded = u64::try_from(column.uncompressed_size()).unwrap_or(0);
-    values.saturating_mul(width).max(encoded)
+    // What values share is in the file once, in memory with each of them.
+    let values_share = column
+        .encodings()
+        .any(|encoding| encoding == Encoding::DELTA_BYTE_ARRAY);
+    let expanded = column
+        .unencoded_byte_array_data_bytes()
+        .filter(|_| values_share)
+        .and_then(|bytes| u64::try_from(bytes).ok())
+        .unwrap_or(0);
+    values.saturating_mul(width).max(encoded).max(expanded)
 }
 
 /// The metadata that the decoder works with: only the leaves of the projection, typed its way.
@@ -547,4 +580,31 @@ fn unusable(error: ParquetError) -> Error {
         ErrorKind::Corrupt,
         format!("its Parquet metadata cannot be used: {error}"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+
+    use super::*;
+
+    #[test]
+    fn values_that_share_their_beginnings_take_what_they_are_long() {
+        let message = parse_message_type("message m { required binary c; }").unwrap();
+        let schema = SchemaDescriptor::new(Arc::new(message));
+        let column = |encoding| {
+            ColumnChunkMetaData::builder(schema.column(0))
+                .set_encodings(vec![Encoding::RLE, encoding])
+                .set_num_values(1_000)
+                .set_total_uncompressed_size(50_000)
+                .set_unencoded_byte_array_data_bytes(Some(100_000_000))
+                .build()
+                .unwrap()
+        };
+        let shared = column(Encoding::DELTA_BYTE_ARRAY);
+        assert_eq!(decoded_size(&shared), 100_000_000);
+        // A decoded dictionary is in memory once.
+        assert_eq!(decoded_size(&column(Encoding::RLE_DICTIONARY)), 50_000);
+    }
 }

@@ -12,6 +12,7 @@ use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor, Type as ParquetTyp
 use super::arrow_types::{arrow_field, map_entries, struct_fields, variant_fields};
 use super::assemble::{Assembly, Member};
 use super::field_ids::{FieldIds, IdSource};
+use super::leaf::Conversion;
 use super::metadata_columns::{MetadataColumn, OutputColumn};
 use super::missing::Substitute;
 use super::{leaf, variant};
@@ -116,6 +117,32 @@ impl Projection {
                 .collect(),
             output,
         })
+    }
+
+    /// The primitive column at a place in batches: its index among [`Projection::leaves`], and what
+    /// becomes of what it decodes to. `None` for what the file does not have as one column.
+    pub(super) fn leaf_at(&self, place: &[usize]) -> Option<(usize, &Conversion)> {
+        let (first, mut rest) = place.split_first()?;
+        let mut member = &self.columns.get(*first)?.member;
+        let mut group = self.schema.root_schema();
+        let mut leaf = 0;
+        loop {
+            let decoded = member.decoded?;
+            let before = group.get_fields().get(..decoded)?;
+            leaf += before
+                .iter()
+                .map(|field| count_leaves(field))
+                .sum::<usize>();
+            match &member.assembly {
+                Assembly::Leaf(conversion) if rest.is_empty() => return Some((leaf, conversion)),
+                Assembly::Struct { members, .. } => {
+                    let (next, inner) = rest.split_first()?;
+                    group = group.get_fields().get(decoded)?;
+                    (member, rest) = (members.get(*next)?, inner);
+                }
+                _ => return None,
+            }
+        }
     }
 
     /// About how many bytes a row takes of what the file does not have.

@@ -2,6 +2,7 @@
 //! allows; several decode. Nothing in the spec.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -12,18 +13,24 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{JoinError, JoinHandle, JoinSet};
 
 use super::ReadRequest;
+use super::added_columns::{Place, ReadColumns, add_column};
 use super::channel::BatchSender;
 use super::decode::BATCH_BYTES;
-use super::deletes::{DeleteMemory, FileDeletes, InUse, PendingDeletes, share_deletes};
-use super::format::{self, DataFile, Fetched};
+use super::deletes::{DeleteMemory, FileDeletes, InUse, PendingDeletes};
+use super::filter::BatchFilter;
+use super::format::{self, DataFile, Fetched, Wanted, WorkUnit};
+use super::metadata_columns::MetadataColumn;
 use super::metrics::ReadMetrics;
 use super::panics;
 use super::parquet_file::Source;
 use super::projection::{output_schema, wanted_fields};
+use super::rewritten::RewrittenFilter;
 use super::size;
+use super::task_queue::{NextTask, Tasks};
+use super::wanted_rows::WantedRows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
-use crate::spec::NestedField;
+use crate::spec::{NestedField, PruningLevels, Schema};
 
 /// How many files may be opened, and how many row groups fetched, ahead of the decoders, however
 /// little memory they need. A read begins with fewer and grows as rows are used, so that one that
@@ -38,9 +45,22 @@ pub(super) type Convert<T> = Arc<dyn Fn(RecordBatch) -> Result<T> + Send + Sync>
 /// A part of a file on its way from storage.
 struct Unit {
     file: Arc<dyn DataFile>,
-    deletes: Option<Arc<(FileDeletes, InUse)>>,
+    /// Which of its rows come out; holds what its deletes take.
+    rows: Arc<(WantedRows, Option<InUse>)>,
     fetched: Spawned<Fetched>,
     _memory: OwnedSemaphorePermit,
+}
+
+/// What all files are read for.
+struct WantedColumns {
+    /// The schema of the rows.
+    table: Arc<Schema>,
+    /// The columns of a batch.
+    fields: Arc<[Arc<NestedField>]>,
+    /// Their schema.
+    output: SchemaRef,
+    /// How rows may be passed over.
+    levels: PruningLevels,
 }
 
 /// A file that is being opened.
@@ -49,13 +69,15 @@ struct Opening {
     number: usize,
     /// About how many bytes its deletes were to take when this began.
     delete_bytes: u64,
-    opened: Spawned<Opened>,
+    /// Which part of the file is read; `None`: all of it.
+    part: Option<Range<u64>>,
+    opened: Spawned<Option<Opened>>,
 }
 
 /// A file whose footer and whose deletes have been read.
 struct Opened {
     file: Arc<dyn DataFile>,
-    deletes: Option<FileDeletes>,
+    rows: WantedRows,
 }
 
 /// A task that ends when nobody waits for it any more.
@@ -122,7 +144,12 @@ async fn fetch_all<T>(
     units: mpsc::Sender<Unit>,
 ) -> Result<()> {
     let wanted: Arc<[Arc<NestedField>]> = wanted_fields(&request.schema, &request.columns)?.into();
-    let output = output_schema(&wanted);
+    let wanted_columns = Arc::new(WantedColumns {
+        table: Arc::clone(&request.schema),
+        output: output_schema(&wanted),
+        fields: wanted,
+        levels: request.levels,
+    });
     let source = Source {
         files: Arc::clone(&request.files),
         metrics: Arc::clone(&request.metrics),
@@ -131,54 +158,73 @@ async fn fetch_all<T>(
     let open_limit = (request.memory / 8) as u64;
     let budget = steps(unit_memory(request.memory) as u64).max(1);
     let memory = Arc::new(Semaphore::new(budget as usize));
-    let deletes = share_deletes(&request.tasks);
+    let mut tasks = Tasks::new(request.tasks, request.queue);
     // What deletes may take is never all, and row groups never wait for that.
-    let (delete_budget, unit_budget) = match deletes.iter().any(Option::is_some) {
+    let (delete_budget, unit_budget) = match tasks.have_deletes() {
         true => (budget - budget.div_ceil(4), budget.div_ceil(4)),
         false => (0, budget),
     };
     let delete_memory = DeleteMemory::new(Arc::clone(&memory), delete_budget);
-    let mut tasks = request
-        .tasks
-        .into_iter()
-        .zip(deletes)
-        .enumerate()
-        .peekable();
     let mut opening = VecDeque::new();
+    let mut number = 0;
     let mut open_ahead = request.threads.max(1);
     loop {
         // Files with much metadata are not opened far ahead.
         while (opening.is_empty()
             || opening.len() < open_ahead && source.open_bytes.load(Ordering::Relaxed) < open_limit)
-            && let Some((_, (_, deletes))) = tasks.peek()
+            && let Some(next) = tasks.peek(opening.len())?
         {
-            let bytes = deletes.as_ref().map_or(0, PendingDeletes::expected_bytes);
+            let bytes = next.delete_bytes();
             let ahead = opening.iter().fold(bytes, |sum, opening: &Opening| {
                 sum.saturating_add(opening.delete_bytes)
             });
             if !opening.is_empty() && bytes > 0 && !delete_memory.has_room_for(ahead) {
                 break;
             }
-            let Some((number, (task, deletes))) = tasks.next() else {
+            let Some(next) = tasks.take() else {
                 break;
             };
-            let deletes = deletes.map(|deletes| (number, deletes, Arc::clone(&delete_memory)));
-            let opened = open(source.clone(), task, deletes, Arc::clone(&wanted), &output);
+            let part = next.task.part.clone();
+            let memory = Arc::clone(&delete_memory);
+            let opened = open(
+                source.clone(),
+                next,
+                number,
+                memory,
+                Arc::clone(&wanted_columns),
+            );
             opening.push_back(Opening {
                 number,
                 delete_bytes: bytes,
+                part,
                 opened,
             });
+            number += 1;
         }
-        let Some(Opening { number, opened, .. }) = opening.pop_front() else {
+        let Some(Opening {
+            number,
+            part,
+            opened,
+            ..
+        }) = opening.pop_front()
+        else {
             return Ok(());
         };
         open_ahead = (open_ahead * 2).min(MAX_AHEAD);
         delete_memory.give_turn(number);
-        let Opened { file, deletes } = opened.result().await?;
-        let deletes = deletes.map(|deletes| Arc::new((deletes, delete_memory.in_use())));
-        for (index, unit) in file.units().iter().enumerate() {
+        let Some(Opened { file, rows }) = opened.result().await? else {
+            continue;
+        };
+        let in_use = rows.have_deletes().then(|| delete_memory.in_use());
+        // The file lacks a column, and what stands for it says so.
+        let nothing_is_wanted = rows.filter.as_ref().is_some_and(BatchFilter::wants_nothing);
+        let rows = Arc::new((rows, in_use));
+        for (index, unit) in units_of_part(&*file, part.as_ref()) {
             if unit.rows == Some(0) {
+                continue;
+            }
+            if unit.is_skipped || nothing_is_wanted {
+                skip(unit, &request.metrics);
                 continue;
             }
             shared.ahead.take().await?;
@@ -191,7 +237,7 @@ async fn fetch_all<T>(
             let unit = Unit {
                 fetched: fetch(source.clone(), Arc::clone(&file), index),
                 file: Arc::clone(&file),
-                deletes: deletes.clone(),
+                rows: Arc::clone(&rows),
                 _memory: permit,
             };
             if units.send(unit).await.is_err() {
@@ -202,32 +248,119 @@ async fn fetch_all<T>(
     }
 }
 
+/// Opens the file of a task; `None` if no row of it is wanted.
 fn open(
     source: Source,
-    task: FileScanTask,
-    deletes: Option<(usize, PendingDeletes, Arc<DeleteMemory>)>,
-    wanted: Arc<[Arc<NestedField>]>,
-    output: &SchemaRef,
-) -> Spawned<Opened> {
-    let output = Arc::clone(output);
+    next: NextTask,
+    number: usize,
+    memory: Arc<DeleteMemory>,
+    wanted: Arc<WantedColumns>,
+) -> Spawned<Option<Opened>> {
     Spawned(tokio::spawn(async move {
-        let Some((number, deletes, memory)) = deletes else {
-            return Ok(Opened {
-                file: format::open(&source, &task, &wanted, &output).await?,
-                deletes: None,
-            });
+        let NextTask {
+            task,
+            deletes,
+            deleted_by_change,
+        } = next;
+        let mut fields = wanted.fields.to_vec();
+        let filter = BatchFilter::new(&task.residual, &wanted.table, &mut fields)?;
+        if filter.as_ref().is_some_and(BatchFilter::wants_nothing) {
+            return Ok(None);
+        }
+        let only_deleted = task
+            .change
+            .as_ref()
+            .is_some_and(|change| change.only_deleted_by.is_some());
+        let deletes = pending(deletes, &mut fields)?;
+        let deleted_by_change = pending(deleted_by_change, &mut fields)?;
+        let rewritten = rewritten_filter(&task, &mut fields);
+        let in_file = Wanted {
+            columns: ReadColumns::new(fields, &wanted.fields, &wanted.output),
+            filter,
+            levels: wanted.levels,
         };
-        let read_with = deletes.read_with(&wanted, &output)?;
-        let (wanted, schema) = (Arc::clone(&read_with.wanted), Arc::clone(&read_with.schema));
-        let (file, deletes) = futures::try_join!(
-            format::open(&source, &task, &wanted, &schema),
-            deletes.load(number, read_with, &source, &memory)
+        let (file, deletes, deleted_by_change) = futures::try_join!(
+            format::open(&source, &task, &in_file),
+            load(deletes, number, &source, &memory),
+            load(deleted_by_change, number, &source, &memory),
         )?;
-        Ok(Opened {
-            file,
-            deletes: Some(deletes),
-        })
+        let part = task.part.as_ref();
+        if part.is_none_or(|part| part.start == 0) {
+            ReadMetrics::add(&source.metrics.files_opened, 1);
+        }
+        let row_groups = units_of_part(&*file, part).count() as u64;
+        ReadMetrics::add(&source.metrics.row_groups_total, row_groups);
+        let filter = in_file.filter_in_file(file.columns());
+        let rows = WantedRows {
+            columns: in_file.columns,
+            filter,
+            deletes,
+            change: only_deleted.then_some(deleted_by_change),
+            rewritten,
+        };
+        Ok(Some(Opened { file, rows }))
     }))
+}
+
+/// What tells the rows apart that a change moved or updated; makes `fields` also have their ids.
+fn rewritten_filter(
+    task: &FileScanTask,
+    fields: &mut Vec<Arc<NestedField>>,
+) -> Option<RewrittenFilter> {
+    let change = task.change.as_ref()?;
+    let rows = Arc::clone(change.rewritten.as_ref()?);
+    let change_type = MetadataColumn::ChangeType.field().id;
+    let change_type = fields.iter().position(|field| field.id == change_type);
+    let row_id = Arc::new(MetadataColumn::RowId.field());
+    Some(RewrittenFilter {
+        rows,
+        kind: change.kind,
+        row_id: add_column(fields, &[row_id])?,
+        change_type,
+    })
+}
+
+/// Deletes, with the places of the columns that they compare.
+type Pending = (PendingDeletes, Vec<Vec<Place>>);
+
+/// Makes `fields` also have the columns that deletes compare.
+fn pending(
+    deletes: Option<PendingDeletes>,
+    fields: &mut Vec<Arc<NestedField>>,
+) -> Result<Option<Pending>> {
+    deletes
+        .map(|deletes| {
+            let places = deletes.add_columns(fields)?;
+            Ok((deletes, places))
+        })
+        .transpose()
+}
+
+async fn load(
+    deletes: Option<Pending>,
+    number: usize,
+    source: &Source,
+    memory: &Arc<DeleteMemory>,
+) -> Result<Option<FileDeletes>> {
+    match deletes {
+        Some((deletes, places)) => deletes.load(number, places, source, memory).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Counts a unit that is passed over.
+fn skip(unit: &WorkUnit, metrics: &ReadMetrics) {
+    ReadMetrics::add(&metrics.row_groups_skipped, 1);
+    ReadMetrics::add(&metrics.rows_skipped, unit.rows.unwrap_or(0));
+}
+
+/// The units of a part of a file, with their places in it.
+fn units_of_part<'a>(
+    file: &'a dyn DataFile,
+    part: Option<&'a Range<u64>>,
+) -> impl Iterator<Item = (usize, &'a WorkUnit)> {
+    let units = file.units().iter().enumerate();
+    units.filter(move |(_, unit)| part.is_none_or(|part| part.contains(&unit.start)))
 }
 
 fn fetch(source: Source, file: Arc<dyn DataFile>, unit: usize) -> Spawned<Fetched> {
@@ -257,18 +390,13 @@ async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<boo
     loop {
         decoder.prepare().await?;
         let started = Instant::now();
-        let first_row = decoder.next_row();
-        let Some(batch) = decoder.next()? else {
+        let Some((batch, positions)) = decoder.next()? else {
             return Ok(true);
         };
-        let decoded_rows = batch.num_rows() as u64;
-        let batch = match &unit.deletes {
-            None => batch,
-            Some(deletes) => panics::caught("deletes", || deletes.0.apply(first_row, batch))
-                .map_err(|error| error.in_file(unit.file.path()))?,
-        };
-        let deleted = decoded_rows.saturating_sub(batch.num_rows() as u64);
-        ReadMetrics::add(&shared.metrics.rows_deleted, deleted);
+        let batch = panics::caught("wanted rows", || {
+            unit.rows.0.of(batch, positions, &shared.metrics)
+        })
+        .map_err(|error| error.in_file(unit.file.path()))?;
         let pieces = size::split(batch, BATCH_BYTES);
         ReadMetrics::add_time(&shared.metrics.decode_nanoseconds, started.elapsed());
         for (piece, bytes) in pieces {

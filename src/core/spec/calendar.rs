@@ -13,17 +13,18 @@ const DAYS_TO_EPOCH: i64 = 719_468;
 
 /// A day of the calendar; years before 1 are 0, -1, and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CalendarDate {
-    pub(crate) year: i64,
+pub struct CalendarDate {
+    /// The year.
+    pub year: i64,
     /// 1 to 12.
-    pub(crate) month: u8,
+    pub month: u8,
     /// 1 to 31.
-    pub(crate) day: u8,
+    pub day: u8,
 }
 
 impl CalendarDate {
     /// The day so many days after 1970-01-01. Any `i32`, and any timestamp's day, has one.
-    pub(crate) fn from_days(days: i64) -> Self {
+    pub fn from_days(days: i64) -> Self {
         // Years are counted from March, so that the leap day is the last of its year.
         let shifted = days.saturating_add(DAYS_TO_EPOCH);
         let era = shifted.div_euclid(DAYS_OF_ERA);
@@ -46,7 +47,7 @@ impl CalendarDate {
     }
 
     /// Days from 1970-01-01, or `None` if there is no such day or it is millions of years away.
-    pub(crate) fn to_days(self) -> Option<i64> {
+    pub fn to_days(self) -> Option<i64> {
         if !(1..=12).contains(&self.month)
             || !(1..=days_of_month(self.year, self.month)).contains(&self.day)
             || self.year.unsigned_abs() > 10_000_000

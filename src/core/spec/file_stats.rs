@@ -27,6 +27,15 @@ pub struct ColumnStats {
 }
 
 impl FileStats {
+    /// The statistics of these columns, of which each is there once.
+    pub fn new(columns: impl IntoIterator<Item = ColumnStats>) -> Self {
+        let mut columns: Vec<_> = columns.into_iter().collect();
+        columns.sort_by_key(|column| column.field_id);
+        Self {
+            columns: columns.into(),
+        }
+    }
+
     /// The statistics of the column with this field id.
     pub fn column(&self, field_id: i32) -> Option<&ColumnStats> {
         let index = self

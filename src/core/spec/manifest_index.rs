@@ -2,6 +2,7 @@
 //! decoded when somebody wants them. Spec: "Manifests", "Scan Planning".
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,9 +15,8 @@ use super::manifest::{
 };
 use super::manifest_fields::{data_file, manifest_entry as id};
 use super::manifest_list::ManifestFile;
-use super::partition_tuple::Partition;
+use super::partition_tuple::{Partition, partition_schema};
 use super::types::StructType;
-use super::value::PrimitiveValue;
 use crate::error::{Error, Result};
 
 /// A manifest unpacks to no more than this (1 GiB), some million entries: it is made as a whole, and to fail for want of
@@ -36,14 +36,26 @@ pub struct Manifest {
     schema: Arc<AvroSchema>,
     data_files: DataFileReader,
     inherited: Inheritance,
-    /// Each partition once.
-    partitions: Vec<Partition>,
+    /// The type of partitions as they are encoded; `None` where the file has none.
+    partition_schema: Option<Arc<AvroSchema>>,
+    /// Where in the records there is one of each partition.
+    partitions: Box<[Range<usize>]>,
     /// The records, one after the other.
     records: Box<[u8]>,
     places: Box<[Place]>,
     /// For each entry; none where rows have no ids.
     first_row_ids: Box<[Option<i64>]>,
 }
+
+/// A partition of a manifest's files.
+#[derive(Debug)]
+pub struct ManifestPartition<'a> {
+    manifest: &'a Manifest,
+    encoded: &'a [u8],
+}
+
+/// Some of the live entries of a manifest, by their places.
+pub type EntryNumbers = Vec<u32>;
 
 /// Where an entry is.
 #[derive(Debug)]
@@ -76,9 +88,14 @@ impl Manifest {
             ..
         } = ManifestReader::open(listed, content, &partition_type)?;
         let partition_type = partition_type(data_files.spec_id);
+        let schema = Arc::clone(file.schema());
+        let partition_schema = partition_schema(&schema, id::DATA_FILE, data_file::PARTITION);
         let mut index = Index {
             inherited: inherited.clone(),
-            data_files: &data_files,
+            reader: PartitionsOf {
+                schema: partition_schema.map(Arc::as_ref),
+                data_files: &data_files,
+            },
             partitions: Partitions::default(),
             records: Vec::new(),
             places: Vec::new(),
@@ -92,11 +109,12 @@ impl Manifest {
             entry_count += 1;
         }
         Ok(Self {
-            partitions: index.partitions.partitions,
+            partitions: index.partitions.places.into(),
+            partition_schema: partition_schema.cloned(),
             records: index.records.into(),
             places: index.places.into(),
             first_row_ids: index.first_row_ids.into(),
-            schema: Arc::clone(file.schema()),
+            schema,
             header: partition_type.is_none().then_some(header),
             listed: listed.clone(),
             partition_type,
@@ -146,39 +164,57 @@ impl Manifest {
         self.header.as_ref()
     }
 
+    /// Whether partitions that are encoded alike in both are the same.
+    pub fn has_partitions_like(&self, other: &Self) -> bool {
+        let schemas = (&self.partition_schema, &other.partition_schema);
+        self.data_files.spec_id == other.data_files.spec_id
+            && matches!(schemas, (Some(one), Some(two)) if Arc::ptr_eq(one, two))
+            && self.partition_type == other.partition_type
+    }
+
     /// The partitions of its live files, each once.
-    pub fn partitions(&self) -> &[Partition] {
-        &self.partitions
+    pub fn partitions(&self) -> impl Iterator<Item = ManifestPartition<'_>> {
+        self.partitions.iter().map(|place| ManifestPartition {
+            manifest: self,
+            encoded: self.records.get(place.clone()).unwrap_or_default(),
+        })
     }
 
-    /// The live entries of all partitions that `is_wanted` accepts, in the order of the file, with these of their
-    /// statistics. The function is called once for each partition.
-    pub fn live_entries(
+    /// The live entries of all partitions that `is_wanted` accepts, in the order of the file. It is asked once for each
+    /// partition.
+    pub fn entries_of(&self, is_wanted: impl FnMut(ManifestPartition<'_>) -> bool) -> EntryNumbers {
+        let wanted: Vec<bool> = self.partitions().map(is_wanted).collect();
+        (0..)
+            .zip(&self.places)
+            .filter(|(_, place)| wanted.get(place.partition as usize) == Some(&true))
+            .map(|(number, _)| number)
+            .collect()
+    }
+
+    /// All live entries, in the order of the file, with these of their statistics.
+    pub fn live_entries(&self, stats: &WantedStats) -> impl Iterator<Item = Result<ManifestEntry>> {
+        (0..self.places.len()).map(|number| self.decode_one(number, stats))
+    }
+
+    /// These entries, with these of their statistics.
+    pub fn decode(
         &self,
+        entries: &EntryNumbers,
         stats: &WantedStats,
-        is_wanted: impl FnMut(&Partition) -> bool,
     ) -> impl Iterator<Item = Result<ManifestEntry>> {
-        let wanted: Vec<bool> = self.partitions.iter().map(is_wanted).collect();
-        self.places
-            .iter()
-            .enumerate()
-            .filter(move |(_, place)| wanted.get(place.partition as usize) == Some(&true))
-            .map(|(number, place)| {
-                self.decode(number, place, stats)
-                    .map_err(|error| error.in_file(&self.listed.manifest_path))
-            })
+        let numbers = entries.iter().map(|number| *number as usize);
+        numbers.map(|number| self.decode_one(number, stats))
     }
 
-    fn decode(&self, number: usize, place: &Place, stats: &WantedStats) -> Result<ManifestEntry> {
-        let record = self.records.get(place.start as usize..).unwrap_or_default();
-        let mut decoder = Decoder::new(record);
-        let mut entry = read_manifest_entry(&self.schema, &mut decoder, &self.data_files, stats)?;
+    fn decode_one(&self, number: usize, stats: &WantedStats) -> Result<ManifestEntry> {
+        let place = self.places.get(number);
+        let start = place.map_or(0, |place| place.start as usize);
+        let mut decoder = Decoder::new(self.records.get(start..).unwrap_or_default());
         let first_row_id = self.first_row_ids.get(number).copied().flatten();
-        self.inherited
-            .clone()
-            .at_row_id(first_row_id)
-            .fill(&mut entry)?;
-        Ok(entry)
+        let mut inherited = self.inherited.clone().at_row_id(first_row_id);
+        read_manifest_entry(&self.schema, &mut decoder, &self.data_files, stats)
+            .and_then(|mut entry| inherited.fill(&mut entry).map(|()| entry))
+            .map_err(|error| error.in_file(&self.listed.manifest_path))
     }
 
     /// About how many bytes of memory it takes.
@@ -187,15 +223,12 @@ impl Manifest {
             header.schema.as_ref().map_or(0, String::len)
                 + header.partition_spec.as_ref().map_or(0, String::len)
         });
-        let partition = |partition: &Partition| {
-            size_of::<Partition>() + partition.values.iter().map(value_memory).sum::<usize>()
-        };
         let fields = self.partition_type.iter().flat_map(StructType::fields);
         size_of::<Self>()
             + self.records.len()
             + size_of_val(&*self.places)
             + size_of_val(&*self.first_row_ids)
-            + self.partitions.iter().map(partition).sum::<usize>()
+            + size_of_val(&*self.partitions)
             + fields.map(|field| 200 + field.name.len()).sum::<usize>()
             + self.listed.manifest_path.len()
             + header
@@ -205,7 +238,7 @@ impl Manifest {
 /// Finds out what is live while records pass by.
 struct Index<'a> {
     inherited: Inheritance,
-    data_files: &'a DataFileReader,
+    reader: PartitionsOf<'a>,
     partitions: Partitions,
     records: Vec<u8>,
     places: Vec<Place>,
@@ -236,9 +269,10 @@ impl Index<'_> {
         if self.records.len() + record.len() > LARGEST_MANIFEST {
             return Err(too_large());
         }
+        let start = u32::try_from(self.records.len()).map_err(|_| too_large())?;
         self.places.push(Place {
-            start: u32::try_from(self.records.len()).map_err(|_| too_large())?,
-            partition: self.partitions.find(&brief, self.data_files)?,
+            start,
+            partition: self.partitions.find(&brief, start, &self.reader)?,
         });
         if self.inherited.has_row_ids() {
             self.first_row_ids.push(first_row_id);
@@ -251,54 +285,71 @@ impl Index<'_> {
 /// The partitions met so far, found by how they are encoded.
 #[derive(Default)]
 struct Partitions {
-    partitions: Vec<Partition>,
+    places: Vec<Range<usize>>,
     by_encoding: HashMap<Box<[u8]>, u32>,
 }
 
 impl Partitions {
-    fn find(&mut self, brief: &Brief<'_, '_>, data_files: &DataFileReader) -> Result<u32> {
-        let (schema, encoded) = brief.partition.unzip();
-        if let Some(known) = self.by_encoding.get(encoded.unwrap_or_default()) {
+    /// The number of the partition of a record that will start at `start`. A new one must be one that can be decoded.
+    fn find(&mut self, brief: &Brief<'_>, start: u32, reader: &PartitionsOf<'_>) -> Result<u32> {
+        let (offset, encoded) = brief.partition.unwrap_or_default();
+        if let Some(known) = self.by_encoding.get(encoded) {
             return Ok(*known);
         }
-        let values = match schema.zip(encoded) {
-            Some((schema, encoded)) => data_files
-                .partition
-                .read(schema, &mut Decoder::new(encoded))
-                .map_err(|error| in_field(error, "partition"))?,
-            None => data_files.partition.unpartitioned()?,
-        };
-        let number = u32::try_from(self.partitions.len())
+        reader.decode(encoded)?;
+        let number = u32::try_from(self.places.len())
             .map_err(|_| corrupt("it has more partitions than can be counted"))?;
-        self.partitions.push(Partition {
-            spec_id: data_files.spec_id,
-            values,
-        });
-        self.by_encoding
-            .insert(encoded.unwrap_or_default().into(), number);
+        let place = start as usize + offset;
+        self.places.push(place..place + encoded.len());
+        self.by_encoding.insert(encoded.into(), number);
         Ok(number)
     }
 }
 
+/// Decodes the partitions of a manifest.
+struct PartitionsOf<'a> {
+    schema: Option<&'a AvroSchema>,
+    data_files: &'a DataFileReader,
+}
+
+impl PartitionsOf<'_> {
+    fn decode(&self, encoded: &[u8]) -> Result<Partition> {
+        let reader = &self.data_files.partition;
+        let values = match self.schema {
+            Some(schema) => reader
+                .read(schema, &mut Decoder::new(encoded))
+                .map_err(|error| in_field(error, "partition"))?,
+            None => reader.unpartitioned()?,
+        };
+        Ok(Partition {
+            spec_id: self.data_files.spec_id,
+            values,
+        })
+    }
+}
+
 /// What decides about an entry.
-struct Brief<'a, 's> {
+struct Brief<'a> {
     status: ManifestEntryStatus,
     content: DataContent,
     path: &'a str,
     record_count: Option<u64>,
     first_row_id: Option<i64>,
-    /// Its partition and the type of that, encoded; `None` where there is none.
-    partition: Option<(&'s AvroSchema, &'a [u8])>,
+    /// Its partition and where in the record that starts; `None` where it has none.
+    partition: Option<(usize, &'a [u8])>,
 }
 
-impl<'a, 's> Brief<'a, 's> {
-    fn read(schema: &'s AvroSchema, decoder: &mut Decoder<'a>) -> Result<Self> {
+impl<'a> Brief<'a> {
+    fn read(schema: &AvroSchema, decoder: &mut Decoder<'a>) -> Result<Self> {
+        let record = decoder.clone();
         let mut status = None;
         let mut file = None;
         decoder.record(schema, |field, decoder| {
             match field.id {
                 Some(id::STATUS) => status = decoder.int(&field.schema)?,
-                Some(id::DATA_FILE) => file = Some(Self::read_file(&field.schema, decoder)?),
+                Some(id::DATA_FILE) => {
+                    file = Some(Self::read_file(&record, &field.schema, decoder)?);
+                }
                 _ => decoder.skip(&field.schema)?,
             }
             Ok(())
@@ -310,7 +361,11 @@ impl<'a, 's> Brief<'a, 's> {
     }
 
     /// As [`DataFileReader::read`], of what is wanted here; the status is not known yet.
-    fn read_file(schema: &'s AvroSchema, decoder: &mut Decoder<'a>) -> Result<Self> {
+    fn read_file(
+        record: &Decoder<'a>,
+        schema: &AvroSchema,
+        decoder: &mut Decoder<'a>,
+    ) -> Result<Self> {
         let mut path = None;
         let mut file_content = None;
         let mut record_count = None;
@@ -326,7 +381,7 @@ impl<'a, 's> Brief<'a, 's> {
                 Some(data_file::PARTITION) => {
                     let start = decoder.clone();
                     decoder.skip(schema)?;
-                    partition = Some((schema.as_ref(), start.up_to(decoder)));
+                    partition = Some((record.up_to(&start).len(), start.up_to(decoder)));
                 }
                 _ => decoder.skip(schema)?,
             }
@@ -345,14 +400,23 @@ impl<'a, 's> Brief<'a, 's> {
     }
 }
 
-/// About how many bytes a partition value takes.
-fn value_memory(value: &Option<PrimitiveValue>) -> usize {
-    size_of_val(value)
-        + match value {
-            Some(PrimitiveValue::String(text)) => text.len(),
-            Some(PrimitiveValue::Binary(bytes) | PrimitiveValue::Fixed(bytes)) => bytes.len(),
-            _ => 0,
-        }
+impl<'a> ManifestPartition<'a> {
+    /// How it is encoded.
+    pub fn encoded(&self) -> &'a [u8] {
+        self.encoded
+    }
+
+    /// Its values.
+    ///
+    /// # Errors
+    /// None, as it could be decoded before.
+    pub fn decode(&self) -> Result<Partition> {
+        let reader = PartitionsOf {
+            schema: self.manifest.partition_schema.as_deref(),
+            data_files: &self.manifest.data_files,
+        };
+        reader.decode(self.encoded)
+    }
 }
 
 #[cfg(test)]

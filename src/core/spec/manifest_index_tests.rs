@@ -15,7 +15,7 @@ fn open(listed: &ManifestFile, content: Bytes) -> Result<Manifest> {
 
 fn all(manifest: &Manifest) -> Vec<ManifestEntry> {
     manifest
-        .live_entries(&WantedStats::All, |_| true)
+        .live_entries(&WantedStats::All)
         .map(Result::unwrap)
         .collect()
 }
@@ -66,21 +66,18 @@ fn manifests_of_reference_writers_have_the_entries_that_a_reader_finds() {
         assert_eq!(manifest.live_count(), expected.len());
         assert_eq!(manifest.length(), content.len() as u64);
         for partition in manifest.partitions() {
+            let same = manifest.entries_of(|other| other.encoded() == partition.encoded());
             let of_partition: Vec<_> = manifest
-                .live_entries(&WantedStats::All, |other| other == partition)
+                .decode(&same, &WantedStats::All)
                 .map(Result::unwrap)
                 .collect();
+            let partition = partition.decode().unwrap();
             let mut expected = expected.clone();
-            expected.retain(|entry| entry.data_file.partition == *partition);
+            expected.retain(|entry| entry.data_file.partition == partition);
             assert!(!expected.is_empty(), "{name}");
             assert_eq!(of_partition, expected, "{name}");
         }
-        assert!(
-            manifest
-                .live_entries(&WantedStats::All, |_| false)
-                .next()
-                .is_none()
-        );
+        assert!(manifest.entries_of(|_| false).is_empty());
     }
 }
 
@@ -98,10 +95,7 @@ fn statistics_are_those_of_the_wanted_columns_and_all_sizes() {
         let some = *known.first().unwrap();
         for wanted in [vec![], vec![some], vec![i32::MAX, some, some, -1], known] {
             let stats = WantedStats::of_columns(wanted.iter().copied());
-            let found: Vec<_> = manifest
-                .live_entries(&stats, |_| true)
-                .map(Result::unwrap)
-                .collect();
+            let found: Vec<_> = manifest.live_entries(&stats).map(Result::unwrap).collect();
             let through = ManifestReader::open(&listed, read_testdata(name), |_| None)
                 .unwrap()
                 .with_stats(stats);
@@ -177,11 +171,13 @@ fn each_partition_is_asked_for_once_and_dead_entries_count_only_in_the_file() {
     let manifest = Manifest::open(&listed, content, int_partition).unwrap();
     assert_eq!((manifest.entry_count(), manifest.live_count()), (6, 5));
     let mut asked = Vec::new();
+    let wanted = manifest.entries_of(|partition| {
+        let values = partition.decode().unwrap().values;
+        asked.push(values.clone());
+        values != [Some(PrimitiveValue::Int(2))]
+    });
     let found: Vec<_> = manifest
-        .live_entries(&WantedStats::sizes_only(), |partition| {
-            asked.push(partition.values.clone());
-            partition.values != [Some(PrimitiveValue::Int(2))]
-        })
+        .decode(&wanted, &WantedStats::sizes_only())
         .map(|entry| entry.unwrap().data_file)
         .map(|file| (file.file_path, file.first_row_id))
         .collect();

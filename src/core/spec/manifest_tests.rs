@@ -66,6 +66,24 @@ fn only_added_entries_inherit_sequence_numbers() {
 }
 
 #[test]
+fn entries_of_a_manifest_with_the_sequence_number_0_inherit_it_whatever_their_status() {
+    // As Iceberg Java's InheritableMetadata: nothing in such a manifest can be newer.
+    let entries = entries_of(
+        &manifest_file("m.avro"),
+        2,
+        json!([
+            { "status": 1, "data_file": { "file_path": "a" } },
+            { "status": 0, "data_file": { "file_path": "b" } },
+            { "status": 2, "data_file": { "file_path": "c" } },
+        ]),
+    );
+    for entry in entries {
+        assert_eq!(entry.sequence_number, Some(0));
+        assert_eq!(entry.file_sequence_number, Some(0));
+    }
+}
+
+#[test]
 fn files_of_v1_manifests_are_oldest_in_any_table() {
     // The table was upgraded, and its manifest list is one of v2.
     for sequence_number in [0, 9] {

@@ -3,6 +3,7 @@
 
 pub mod avro;
 mod calendar;
+mod change_range;
 #[cfg(test)]
 pub(crate) mod corpus_tests;
 pub mod data_file;
@@ -31,7 +32,7 @@ pub mod snapshot_selection;
 pub mod sort_order;
 pub mod statistics_file;
 #[cfg(test)]
-mod strategies;
+pub(crate) mod strategies;
 pub mod table_metadata;
 #[cfg(test)]
 mod table_metadata_fault_tests;
@@ -46,15 +47,16 @@ pub mod types;
 pub mod value;
 mod value_json;
 
+pub use calendar::CalendarDate;
 pub use data_file::{DataContent, DataFile, FileFormat, WantedStats};
 pub use deletion_vector::parse_deletion_vector;
 pub use expression::{
-    Check, Comparison, PossibleValues, Predicate, PruningLevels, RowFilter, ScanFilter, Term, Test,
-    UpperEnd, Verdict, compare_values,
+    Bounds, Check, Comparison, Cut, PossibleValues, Predicate, PruningLevels, RowFilter,
+    ScanFilter, Span, Term, Test, UpperEnd, Verdict, compare_values, ordinals, value_of_ordinal,
 };
 pub use file_stats::{ColumnStats, FileStats};
 pub use manifest::{ManifestEntry, ManifestEntryStatus, ManifestHeader, ManifestReader};
-pub use manifest_index::Manifest;
+pub use manifest_index::{EntryNumbers, Manifest, ManifestPartition};
 pub use manifest_list::{FieldSummary, ManifestContent, ManifestFile, read_manifest_list};
 pub use name_mapping::NameMapping;
 pub use partition::{PartitionField, PartitionSpec};

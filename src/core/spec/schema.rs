@@ -69,6 +69,11 @@ impl Schema {
         self.by_id.get(&id)
     }
 
+    /// The fields from the top level down to the one with this id, which is the last.
+    pub fn field_path(&self, id: i32) -> Option<Vec<&Arc<NestedField>>> {
+        path_in_struct(&self.fields, id)
+    }
+
     /// The full name of the field with this id, for messages: `address.lines.element`.
     pub fn field_path_name(&self, id: i32) -> Option<String> {
         let path = path_in_struct(&self.fields, id)?;

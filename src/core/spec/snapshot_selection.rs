@@ -25,6 +25,13 @@ pub enum SnapshotSelector {
     Timestamp(i64),
     /// The branch or tag of this name.
     Reference(String),
+    /// Not the rows of a state, but what changed from one snapshot to another.
+    Changes {
+        /// The snapshot whose rows are known; `None` for none, before the first.
+        from: Option<i64>,
+        /// The last snapshot whose changes are wanted; `None` for the current one.
+        to: Option<i64>,
+    },
 }
 
 /// A state of a table.
@@ -35,6 +42,9 @@ pub struct SelectedSnapshot {
     /// The schema its rows are read in: a snapshot's own, but a branch is read in the table's current
     /// one.
     pub schema: Arc<Schema>,
+    /// The snapshots whose changes are wanted instead of the rows of `snapshot`, which is the last of them;
+    /// oldest first, each the parent of the next.
+    pub changes: Option<Arc<[Arc<Snapshot>]>>,
 }
 
 /// How a column says which field it stands for.
@@ -76,6 +86,7 @@ impl TableMetadata {
             }
             SnapshotSelector::Timestamp(timestamp_ms) => self.state_as_of(*timestamp_ms),
             SnapshotSelector::Reference(name) => self.state_of_reference(name),
+            SnapshotSelector::Changes { from, to } => self.changes(*from, *to),
         }
     }
 
@@ -161,6 +172,7 @@ impl TableMetadata {
         Ok(SelectedSnapshot {
             schema: Arc::clone(self.schema_for_snapshot(snapshot)?),
             snapshot: Some(Arc::clone(snapshot)),
+            changes: None,
         })
     }
 
@@ -177,10 +189,11 @@ impl TableMetadata {
         Ok(SelectedSnapshot {
             snapshot: snapshot.map(Arc::clone),
             schema,
+            changes: None,
         })
     }
 
-    fn refused(&self, what: String) -> Error {
+    pub(super) fn refused(&self, what: String) -> Error {
         Error::new(
             ErrorKind::InvalidArgument,
             format!("the table at \"{}\" {what}", self.location),
@@ -220,7 +233,13 @@ impl TableMetadata {
     }
 }
 
-fn listed(none: &str, start: &str, count: usize, names: impl Iterator<Item = String>) -> String {
+/// So many of the names as a person wants to read.
+pub(super) fn listed(
+    none: &str,
+    start: &str,
+    count: usize,
+    names: impl Iterator<Item = String>,
+) -> String {
     let names: Vec<String> = names.take(LISTED).collect();
     match count.saturating_sub(names.len()) {
         0 if names.is_empty() => none.to_owned(),

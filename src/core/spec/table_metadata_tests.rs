@@ -337,6 +337,27 @@ fn partition_types() {
 }
 
 #[test]
+fn partition_field_ids_of_v1_count_from_1000_in_each_spec_and_may_clash() {
+    let mut file = document(V1);
+    let fields = |source: i32, transform: &str| json!([{"name": transform, "transform": transform, "source-id": source}]);
+    file["partition-specs"] = json!([
+        {"spec-id": 0, "fields": fields(1, "identity")},
+        {"spec-id": 1, "fields": fields(2, "month")},
+    ]);
+    file["default-spec-id"] = json!(1);
+    let metadata = parse(&file.to_string());
+    let types: Vec<_> = [0, 1]
+        .map(|spec| metadata.partition_type(spec).unwrap())
+        .iter()
+        .map(|partition| partition.field_by_id(1000).unwrap().field_type.clone())
+        .collect();
+    let source = |id| metadata.current_schema().unwrap().field_by_id(id).unwrap();
+    assert_eq!(types[0], source(1).field_type);
+    assert_eq!(types[1], Type::Primitive(PrimitiveType::Int));
+    assert_ne!(types[0], types[1]);
+}
+
+#[test]
 fn the_type_of_a_dropped_column_is_known_from_older_schemas() {
     let mut file = document(V2);
     file["schemas"][1]["fields"]

@@ -1,6 +1,7 @@
 //! The local file system: from a resolved path to a regular file and its bytes.
 //! Spec: "Paths in Metadata"; the name of a file is taken byte for byte.
 
+use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::fs;
 use std::io::ErrorKind as IoErrorKind;
@@ -104,6 +105,32 @@ impl LocalFile {
             Ok(bytes.into())
         })
         .await
+    }
+}
+
+/// Tells the versions of many files, most of them in the same few directories: links are followed once for each.
+#[derive(Default)]
+pub(super) struct LocalVersions {
+    /// Where directories really are; `None` outside of the reach.
+    directories: HashMap<String, Option<PathBuf>>,
+}
+
+impl LocalVersions {
+    /// As [`LocalFile::version`]; also `None` for what must be looked at more closely.
+    pub(super) fn of(&mut self, path: &ResolvedPath) -> Option<FileVersion> {
+        let (directory, name) = path.location().path().rsplit_once('/')?;
+        if !self.directories.contains_key(directory) {
+            let real = fs::canonicalize(format!("{directory}/")).ok();
+            let within = real.filter(|real| path.check_real_path(real).is_ok());
+            self.directories.insert(directory.to_owned(), within);
+        }
+        let real = self.directories.get(directory)?.as_ref()?.join(name);
+        let metadata = fs::symlink_metadata(&real).ok()?;
+        let is_settled = metadata.is_file() && is_settled(metadata.modified().ok());
+        Some(FileVersion {
+            version: is_settled.then(|| version(&metadata))?,
+            location: real.into_os_string().into_string().ok()?,
+        })
     }
 }
 

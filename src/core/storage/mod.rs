@@ -56,6 +56,14 @@ pub trait FileReader: Send + Sync + std::fmt::Debug {
         let content = self.read(path).await?;
         local::blocking(move || Ok(parser.parse_any(content)?.0)).await
     }
+
+    /// What is in memory of these files: see [`kept_parsed`].
+    async fn kept_any_parsed(
+        &self,
+        wanted: Vec<(RawPath, Arc<dyn AnyParser>)>,
+    ) -> Result<Vec<Option<AnyParsed>>> {
+        Ok(vec![None; wanted.len()])
+    }
 }
 
 /// What `parser` makes of the whole file `path`. Where `files` has a cache, the file is read and parsed only if it has
@@ -68,8 +76,38 @@ pub async fn read_parsed<P: Parser>(
     path: &RawPath,
     parser: P,
 ) -> Result<Arc<P::Parsed>> {
-    let parsed = files.read_any_parsed(path, Arc::new(parser)).await?;
-    metadata_cache::typed::<P>(parsed)
+    read_parsed_by(files, path, Arc::new(parser)).await
+}
+
+/// As [`read_parsed`], by a parser that is shared.
+///
+/// # Errors
+/// Those of [`read_parsed`].
+pub async fn read_parsed_by<P: Parser>(
+    files: &dyn FileReader,
+    path: &RawPath,
+    parser: Arc<P>,
+) -> Result<Arc<P::Parsed>> {
+    metadata_cache::typed::<P>(files.read_any_parsed(path, parser).await?)
+}
+
+/// What [`read_parsed`] would give without reading, for each of these files; `None` for all others. To look for many at
+/// once takes much less time than for each by itself.
+///
+/// # Errors
+/// None that say something of a file.
+pub async fn kept_parsed<P: Parser>(
+    files: &dyn FileReader,
+    wanted: &[(RawPath, Arc<P>)],
+) -> Result<Vec<Option<Arc<P::Parsed>>>> {
+    let wanted: Vec<(RawPath, Arc<dyn AnyParser>)> = wanted
+        .iter()
+        .map(|(path, parser)| (path.clone(), Arc::clone(parser) as Arc<dyn AnyParser>))
+        .collect();
+    let kept = files.kept_any_parsed(wanted).await?;
+    kept.into_iter()
+        .map(|kept| kept.map(metadata_cache::typed::<P>).transpose())
+        .collect()
 }
 
 /// A shared [`FileReader`].

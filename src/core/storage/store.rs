@@ -10,7 +10,7 @@ use object_store::coalesce_ranges;
 use object_store::local::LocalFileSystem;
 
 use super::directory::Directory;
-use super::local::{self, LocalFile, blocking};
+use super::local::{self, LocalFile, LocalVersions, blocking};
 use super::location::Location;
 use super::metadata_cache::{AnyParsed, AnyParser, MetadataCache, Parser, typed};
 use super::reach::ResolvedPath;
@@ -122,6 +122,26 @@ impl Storage {
                 cache.put(version, parser.as_ref(), Arc::clone(&parsed), size);
             }
             Ok(parsed)
+        })
+        .await
+    }
+
+    /// What is in memory of files that are still the same.
+    pub(super) async fn kept_any_parsed(
+        &self,
+        wanted: Vec<Option<(ResolvedPath, Arc<dyn AnyParser>)>>,
+    ) -> Result<Vec<Option<AnyParsed>>> {
+        let Some(cache) = self.cache.clone().filter(|cache| cache.size() > 0) else {
+            return Ok(vec![None; wanted.len()]);
+        };
+        blocking(move || {
+            let mut versions = LocalVersions::default();
+            let kept = wanted.iter().map(|wanted| {
+                let (path, parser) = wanted.as_ref()?;
+                require_local(path.location()).ok()?;
+                cache.get(&versions.of(path)?, parser.as_ref())
+            });
+            Ok(kept.collect())
         })
         .await
     }

@@ -112,6 +112,18 @@ impl FileReader for TableFiles {
             .read_any_parsed(&self.resolve(path)?, parser)
             .await
     }
+
+    async fn kept_any_parsed(
+        &self,
+        wanted: Vec<(RawPath, Arc<dyn AnyParser>)>,
+    ) -> Result<Vec<Option<AnyParsed>>> {
+        // Who asks for a file that may not be read is told when it is read.
+        let resolved = wanted
+            .into_iter()
+            .map(|(path, parser)| Some((self.resolve(&path).ok()?, parser)))
+            .collect();
+        self.storage.kept_any_parsed(resolved).await
+    }
 }
 
 #[cfg(test)]
@@ -122,7 +134,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::{Duration, SystemTime};
 
-    use super::super::{MetadataCache, Parser, read_parsed};
+    use super::super::{MetadataCache, Parser, kept_parsed, read_parsed};
     use super::*;
 
     /// Names that URL handling, globbing or the object store's own rules would change.
@@ -238,6 +250,27 @@ mod tests {
         settle(&format!("{table}/b"), 1000);
         fs::rename(format!("{table}/b"), &path).expect("renamed");
         assert_eq!(read(&ours).await.expect("read"), ("six".into(), 5));
+        // Many are looked for at once: those that are kept, within reach and no links are found.
+        symlink("a", format!("{table}/link")).expect("a link");
+        let names = ["a", "link", "missing", "../t/a", "", "a"];
+        let wanted: Vec<_> = names
+            .iter()
+            .map(|name| {
+                (
+                    raw(format!("{table}/{name}")),
+                    Arc::new(Text(Arc::clone(&parsed))),
+                )
+            })
+            .collect();
+        let found = async |files: &TableFiles| -> Vec<bool> {
+            let kept = kept_parsed(files, &wanted).await.expect("found");
+            kept.iter().map(Option::is_some).collect()
+        };
+        assert_eq!(found(&ours).await, [true, false, false, false, false, true]);
+        assert_eq!(
+            found(&reader(&[&format!("{root}/other")])).await,
+            [false; 6]
+        );
         // Another table finds it only if it may read it.
         let other = reader(&[&format!("{root}/other")]);
         assert_eq!(kind(read(&other).await), ErrorKind::PermissionDenied);

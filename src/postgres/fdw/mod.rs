@@ -1,13 +1,18 @@
 //! The foreign data wrapper's callbacks, a file for each group, as Postgres' documentation groups
 //! them ("Writing a Foreign Data Wrapper").
 
+pub mod cost;
 pub mod explain;
 pub mod foreign_table;
 pub mod handler;
 pub mod import;
+pub mod parallel;
+pub mod paths;
 pub mod plan;
 pub mod relation;
 pub mod scan;
+pub mod scan_node;
 pub mod selection;
 pub mod selector_qual;
+pub mod shared_scan;
 pub mod width;

@@ -1,26 +1,33 @@
 //! Planning: which columns a query needs, which state of the table, how many rows there are, and the one path to them.
 //! Reads metadata only, never a data file.
 
-use pgrx::pg_sys::{self, Cost, Index, List, Oid, PlannerInfo, RelOptInfo};
+use std::sync::Arc;
+
+use iceberg_core::plan::ScanPlan;
+use iceberg_core::spec::ScanFilter;
+use pgrx::pg_sys::{self, List, Node, Oid, PlannerInfo, RelOptInfo};
 use pgrx::{PgMemoryContexts, pg_guard};
 
+use super::paths;
 use super::relation::{ForeignRelation, effective_role};
+use super::scan_node::ScanNode;
 use super::selector_qual;
+use crate::list::pointers;
+use crate::quals::{self, Class};
+use crate::session::{settings, tables::Scope};
 
 /// What planning keeps between its callbacks, in the relation's `fdw_private`.
-struct PlanState {
-    /// The columns that the query needs, ascending.
-    attribute_numbers: Vec<i16>,
-    /// Bytes of all data files.
-    total_bytes: f64,
-    /// Rows of all data files.
-    total_rows: f64,
+pub struct PlanState {
+    /// The table in the state that the plan is made for, with the columns that the query needs.
+    pub relation: ForeignRelation,
+    /// The files of that state that must be read.
+    pub files: Arc<ScanPlan>,
+    /// About how many rows they have.
+    pub rows: f64,
 }
 
 /// Rows assumed where no manifest tells.
 const UNKNOWN_ROWS: f64 = 1_000_000.0;
-/// Cost of reading a table's metadata before the first row, in the planner's units.
-const STARTUP_COST: Cost = 25.0;
 
 /// `GetForeignRelSize`: loads the table's metadata and sets rows and width.
 ///
@@ -34,23 +41,35 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
 ) {
     // SAFETY: the planner hands over valid nodes.
     unsafe {
-        let attribute_numbers = needed_attributes(relation, relation_oid);
+        let quals = actual_quals((*relation).baserestrictinfo);
+        let output: *mut Node = (*(*relation).reltarget).exprs.cast();
+        let attribute_numbers = used_attributes(relation, relation_oid, &[output, quals.cast()]);
         let role = effective_role(planned_role(root, relation));
         let selector = selector_qual::selector_of(root, relation);
         if let Some(selector) = &selector {
             selector_qual::wait_for_others(root, relation, selector);
         }
         let selection = selector.and_then(|selector| selector_qual::estimate(root, &selector));
-        let opened = ForeignRelation::open(relation_oid, role, &attribute_numbers, selection);
-        let plan = opened.plan_files();
+        let opened = ForeignRelation::open(
+            relation_oid,
+            role,
+            &attribute_numbers,
+            selection,
+            Scope::Now,
+        );
+        let rows = quals::estimate(
+            root,
+            (*relation).relid,
+            &opened,
+            (*relation).baserestrictinfo,
+        );
+        let plan = opened.plan_files(&ScanFilter {
+            rows,
+            levels: settings::pruning_levels(),
+        });
         let total_rows = plan
             .remaining_records()
             .map_or(UNKNOWN_ROWS, |records| records as f64);
-        let state = PlanState {
-            attribute_numbers,
-            total_bytes: plan.total_bytes as f64,
-            total_rows,
-        };
         (*relation).tuples = total_rows;
         (*relation).rows = pg_sys::clamp_row_est(
             total_rows
@@ -63,58 +82,48 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
                 ),
         );
         (*(*relation).reltarget).width = opened.row_width(&plan);
+        let state = PlanState {
+            relation: opened,
+            files: plan,
+            rows: total_rows,
+        };
         (*relation).fdw_private = PgMemoryContexts::CurrentMemoryContext
             .leak_and_drop_on_delete(state)
             .cast();
     }
 }
 
-/// `GetForeignPaths`: one path, a scan of all files. Where another relation's values select the state, it is
-/// parameterised by that relation, as one that is LATERAL to it.
+/// Whether a qual or join clause of a relation would be pushed: then a path that is parameterised by the other
+/// relations of a join clause reads less for each of their rows. [`get_foreign_plan`] treats all clauses alike,
+/// whichever path they come with.
 ///
 /// # Safety
-/// Called by the planner only, after [`get_foreign_rel_size`].
-#[pg_guard]
-pub unsafe extern "C-unwind" fn get_foreign_paths(
+/// `root` and `relation` are the planner's, of a relation that [`get_foreign_rel_size`] was called for; `clause` is a
+/// valid boolean expression.
+pub unsafe fn is_pushable(
     root: *mut PlannerInfo,
     relation: *mut RelOptInfo,
-    _relation_oid: Oid,
-) {
-    // SAFETY: the planner hands over valid nodes; `fdw_private` was set by get_foreign_rel_size.
+    clause: *mut pg_sys::Expr,
+) -> bool {
+    // SAFETY: by the contract.
     unsafe {
         let state = &*(*relation).fdw_private.cast::<PlanState>();
-        let (startup_cost, total_cost) = cost(root, relation, state);
-        let path = pg_sys::create_foreignscan_path(
-            root,
-            relation,
-            std::ptr::null_mut(),
-            (*relation).rows,
-            #[cfg(feature = "pg18")]
-            0,
-            startup_cost,
-            total_cost,
-            std::ptr::null_mut(),
-            (*relation).lateral_relids,
-            std::ptr::null_mut(),
-            #[cfg(any(feature = "pg17", feature = "pg18"))]
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-        );
-        pg_sys::add_path(relation, path.cast());
+        quals::class_of(root, (*relation).relid, &state.relation, clause.cast()) > Class::Local
     }
 }
 
-/// `GetForeignPlan`: a scan node that carries the numbers of the columns it must produce, and what
-/// selects the state. Every other qual is checked by Postgres.
+/// `GetForeignPlan`: a scan node that carries the numbers of the columns it must produce, what selects the state, and
+/// the quals that are pushed; see [`ScanNode`]. What the reader checks exactly is left out of the quals that Postgres
+/// checks.
 ///
 /// # Safety
 /// Called by the planner only, after [`get_foreign_paths`].
 #[pg_guard]
 pub unsafe extern "C-unwind" fn get_foreign_plan(
-    _root: *mut PlannerInfo,
+    root: *mut PlannerInfo,
     relation: *mut RelOptInfo,
-    _relation_oid: Oid,
-    _best_path: *mut pg_sys::ForeignPath,
+    relation_oid: Oid,
+    best_path: *mut pg_sys::ForeignPath,
     target_list: *mut List,
     scan_clauses: *mut List,
     outer_plan: *mut pg_sys::Plan,
@@ -122,31 +131,45 @@ pub unsafe extern "C-unwind" fn get_foreign_plan(
     // SAFETY: the planner hands over valid nodes; `fdw_private` was set by get_foreign_rel_size.
     unsafe {
         let state = &*(*relation).fdw_private.cast::<PlanState>();
-        let columns = state
-            .attribute_numbers
-            .iter()
-            .fold(std::ptr::null_mut(), |list, number| {
-                pg_sys::lappend_int(list, i32::from(*number))
-            });
-        let (selector, local_clauses) = selector_qual::take_out(scan_clauses, (*relation).relid);
-        let mut private = pg_sys::lappend(std::ptr::null_mut(), columns.cast());
-        let mut expressions = std::ptr::null_mut();
-        if let Some(selector) = selector {
-            let kind = pg_sys::lappend_int(std::ptr::null_mut(), selector.kind.number());
-            private = pg_sys::lappend(private, kind.cast());
-            expressions = pg_sys::lappend(std::ptr::null_mut(), selector.value.cast());
-        }
+        let (selector, clauses) = selector_qual::take_out(scan_clauses, (*relation).relid);
+        let classified = quals::classify(root, (*relation).relid, &state.relation, clauses);
+        let exact = actual_quals(classified.exact);
+        let inexact = actual_quals(classified.inexact);
+        // In the planner's order, which is by cost and security.
+        let checked = pg_sys::list_difference_ptr(clauses, classified.exact);
+        let checked = actual_quals(checked);
+        let output: *mut Node = (*(*relation).reltarget).exprs.cast();
+        let output = used_attributes(relation, relation_oid, &[output, checked.cast()]);
+        let mut filtered = used_attributes(relation, relation_oid, &[exact.cast()]);
+        filtered.retain(|number| !output.contains(number));
+        let node = ScanNode {
+            mode: paths::mode_of(best_path),
+            output,
+            filtered,
+            selector: selector.map(|selector| (selector.kind, selector.values)),
+            exact: pointers(exact).collect(),
+            inexact: pointers(inexact).collect(),
+        };
         pg_sys::make_foreignscan(
             target_list,
-            pg_sys::extract_actual_clauses(local_clauses, false),
+            checked,
             (*relation).relid,
-            expressions,
-            private,
+            node.expressions(),
+            node.private(),
             std::ptr::null_mut(),
-            std::ptr::null_mut(),
+            exact,
             outer_plan,
         )
     }
+}
+
+/// The expressions of quals that are not checked once before the scan.
+///
+/// # Safety
+/// A list of `RestrictInfo`.
+unsafe fn actual_quals(quals: *mut List) -> *mut List {
+    // SAFETY: by the contract.
+    unsafe { pg_sys::extract_actual_clauses(quals, false) }
 }
 
 /// The role that a foreign table is read for while it is planned; invalid for the current one.
@@ -170,19 +193,20 @@ unsafe fn planned_role(root: *mut PlannerInfo, relation: *mut RelOptInfo) -> Oid
     }
 }
 
-/// The columns that the query's output and quals name, ascending; all for a whole-row reference.
+/// The columns that some expressions name, ascending; all for a whole-row reference.
 ///
 /// # Safety
-/// `relation` is the planner's, of the table `relation_oid`.
-unsafe fn needed_attributes(relation: *mut RelOptInfo, relation_oid: Oid) -> Vec<i16> {
+/// `relation` is the planner's, of the table `relation_oid`; the expressions are valid, or lists of valid ones.
+unsafe fn used_attributes(
+    relation: *mut RelOptInfo,
+    relation_oid: Oid,
+    expressions: &[*mut Node],
+) -> Vec<i16> {
     let mut used: *mut pg_sys::Bitmapset = std::ptr::null_mut();
     // SAFETY: by the contract; the relation is locked by the planner.
     unsafe {
-        let relid: Index = (*relation).relid;
-        pg_sys::pull_varattnos((*(*relation).reltarget).exprs.cast(), relid, &mut used);
-        let clauses = pgrx::PgList::<pg_sys::RestrictInfo>::from_pg((*relation).baserestrictinfo);
-        for clause in clauses.iter_ptr() {
-            pg_sys::pull_varattnos((*clause).clause.cast(), relid, &mut used);
+        for expression in expressions {
+            pg_sys::pull_varattnos(*expression, (*relation).relid, &mut used);
         }
         let is_used = |number: i32| {
             pg_sys::bms_is_member(number - pg_sys::FirstLowInvalidHeapAttributeNumber, used)
@@ -196,27 +220,5 @@ unsafe fn needed_attributes(relation: *mut RelOptInfo, relation_oid: Oid) -> Vec
             .map(|attribute| attribute.attnum)
             .filter(|number| whole_row || is_used(i32::from(*number)))
             .collect()
-    }
-}
-
-/// Startup and total cost of a scan, in the planner's units.
-///
-/// # Safety
-/// `root` and `relation` are the planner's.
-unsafe fn cost(
-    _root: *mut PlannerInfo,
-    relation: *mut RelOptInfo,
-    state: &PlanState,
-) -> (Cost, Cost) {
-    // SAFETY: by the contract; the others are backend variables.
-    unsafe {
-        let pages = state.total_bytes / f64::from(pg_sys::BLCKSZ);
-        let quals = (*relation).baserestrictcost;
-        let startup = STARTUP_COST + quals.startup;
-        let per_row = pg_sys::cpu_tuple_cost + quals.per_tuple;
-        (
-            startup,
-            startup + pages * pg_sys::seq_page_cost + state.total_rows * per_row,
-        )
     }
 }

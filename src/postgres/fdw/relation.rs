@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use iceberg_core::catalog::{self, Table};
-use iceberg_core::plan::{ScanPlan, plan_files};
+use iceberg_core::catalog::Table;
+use iceberg_core::plan::{ScanPlan, plan_changes, plan_files};
 use iceberg_core::read::{MetadataColumn, OutputColumn};
 use iceberg_core::spec::{
     FieldReference, FoundField, ScanFilter, Schema, SelectedSnapshot, Snapshot, StructType,
@@ -20,7 +20,7 @@ use super::width;
 use crate::error::{OrRaise, Report};
 use crate::options::table::{ColumnOptions, TableOptions};
 use crate::privileges::check_local_read;
-use crate::session::metadata_cache::metadata_cache;
+use crate::session::tables::{self, Scope};
 use crate::session::wait;
 use crate::types::batch::ColumnPlan;
 use crate::types::conversion::{Conversion, PostgresType};
@@ -32,6 +32,8 @@ pub struct ForeignRelation {
     selection: Selection,
     selected: SelectedSnapshot,
     columns: Vec<MatchedColumn>,
+    /// Numbers of columns that did not exist in that state.
+    missing: Vec<i16>,
 }
 
 /// A column of the foreign table and what it stands for.
@@ -54,13 +56,13 @@ impl ForeignRelation {
         role: Oid,
         attribute_numbers: &[i16],
         selection: Option<Selection>,
+        scope: Scope,
     ) -> Self {
         let options = TableOptions::of_relation(relation);
         let selection = selection.unwrap_or_else(|| Selection::of_table(&options));
         check_local_read(role);
         let location = options.location.clone();
-        let cache = Some(metadata_cache());
-        let table = wait(catalog::open_cached_table(options.into_core(), cache));
+        let table = tables::open(options.into_core(), scope);
         let metadata = table.metadata();
         let selected = metadata.select_snapshot(&selection.selector).or_raise();
         let columns = match_columns(
@@ -70,12 +72,20 @@ impl ForeignRelation {
             &selected.schema,
             attribute_numbers,
         );
+        let is_matched = |number: &i16| {
+            columns
+                .iter()
+                .any(|column: &MatchedColumn| column.attribute_number == *number)
+        };
+        let missing = attribute_numbers.iter().copied();
+        let missing = missing.filter(|number| !is_matched(number)).collect();
         Self {
             location,
             table,
             selection,
             selected,
             columns,
+            missing,
         }
     }
 
@@ -115,26 +125,54 @@ impl ForeignRelation {
         &self.columns
     }
 
+    /// The matched column with this number.
+    pub fn column(&self, number: i16) -> Option<&MatchedColumn> {
+        self.columns
+            .iter()
+            .find(|column| column.attribute_number == number)
+    }
+
+    /// Whether the column with this number was asked for and did not exist in that state.
+    pub fn is_missing(&self, number: i16) -> bool {
+        self.missing.contains(&number)
+    }
+
     /// Reads the table's files.
     pub fn files(&self) -> &SharedFileReader {
         self.table.files()
     }
 
-    /// The files of the snapshot.
-    pub fn plan_files(&self) -> Arc<ScanPlan> {
+    /// The files in which rows can be that a filter wants: of the snapshot, or of the changes that are read.
+    pub fn plan_files(&self, filter: &ScanFilter) -> Arc<ScanPlan> {
         let Some(snapshot) = self.snapshot().map(Arc::clone) else {
             return Arc::default();
         };
         let files = Arc::clone(self.files());
         let metadata = Arc::clone(self.table.metadata());
+        let filter = filter.clone();
+        let changes = self.selected.changes.clone();
         Arc::new(wait(async move {
-            plan_files(&files, &metadata, &snapshot, &ScanFilter::ALL).await
+            match changes {
+                None => plan_files(&files, &metadata, &snapshot, &filter).await,
+                Some(made_by) => plan_changes(&files, &metadata, &made_by, &filter).await,
+            }
         }))
     }
 
     /// About how many bytes a row of the matched columns has.
     pub fn row_width(&self, plan: &ScanPlan) -> i32 {
         width::row_width(&self.columns, plan)
+    }
+}
+
+/// The table of a foreign table, opened for `role` in the state that its scope sees, which `metadata_file` decides if it
+/// is given; raises an error where that cannot be.
+pub fn table_of(relation: Oid, role: Oid, scope: Scope, metadata_file: Option<String>) -> Table {
+    check_local_read(role);
+    let options = TableOptions::of_relation(relation).into_core();
+    match metadata_file {
+        None => tables::open(options, scope),
+        Some(file) => tables::open_as_of(options, scope, file),
     }
 }
 

@@ -5,16 +5,21 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use iceberg_core::plan::ScanPlan;
-use iceberg_core::read::{BatchReceiver, ReadMetrics, ReadRequest, RecvOutcome, read};
+use iceberg_core::read::{
+    self, BatchReceiver, ReadMetrics, ReadRequest, RecvOutcome, find_rewritten_rows,
+};
+use iceberg_core::spec::ScanFilter;
 use pgrx::pg_sys::{self, Datum, ForeignScanState};
 use pgrx::{PgMemoryContexts, pg_guard};
 
-use super::relation::{ForeignRelation, effective_role};
+use super::parallel::{self, Mode, Participation};
+use super::relation::{ForeignRelation, effective_role, table_of};
+use super::scan_node::ScanNode;
 use super::selection::Selection;
-use super::selector_qual::{Chooser, Kind};
+use super::selector_qual::Chooser;
 use crate::error::OrRaise;
-use crate::list;
-use crate::session::{runtime, settings, wait::INTERRUPT_PERIOD};
+use crate::quals::{Bound, Executed};
+use crate::session::{runtime, settings, tables::Scope, wait, wait::INTERRUPT_PERIOD};
 use crate::types::batch::{ColumnPlan, DatumBatch};
 use crate::types::finish::Finish;
 
@@ -26,7 +31,15 @@ pub struct ScanState {
     pub chooser: Option<Chooser>,
     /// What the reader has done, over all rescans.
     pub metrics: Arc<ReadMetrics>,
+    /// How it takes part in parallel queries.
+    pub mode: Mode,
+    /// Its part in a parallel query, once that has begun.
+    pub parallel: Option<Participation>,
     target: Target,
+    /// The quals that are pushed.
+    quals: Bound,
+    /// Whether these can be others, or are not known, before the next row is wanted.
+    quals_wait: bool,
     receiver: Option<BatchReceiver<DatumBatch>>,
     batch: Option<DatumBatch>,
     next_row: usize,
@@ -36,7 +49,14 @@ pub struct ScanState {
 struct Target {
     relation: pg_sys::Oid,
     role: pg_sys::Oid,
+    /// Its place in the query's range table.
+    varno: pg_sys::Index,
+    /// The columns that rows are made of, and those that are only tested.
     attribute_numbers: Vec<i16>,
+    /// The columns that rows are made of.
+    output: Vec<i16>,
+    /// The query that the scan is part of.
+    query: *mut pg_sys::EState,
     /// How many columns a row has.
     width: usize,
     /// Where what lives as long as the query is allocated.
@@ -49,14 +69,20 @@ pub struct OpenedScan {
     pub relation: ForeignRelation,
     /// The files to read.
     pub plan: Arc<ScanPlan>,
+    /// Which rows are wanted of them.
+    pub filter: ScanFilter,
     columns: Vec<OutputColumn>,
     fills_all_columns: bool,
     /// Whether no column needs a finishing step: then a row is only copied.
     all_ready: bool,
 }
 
-/// Where a column of a batch goes.
+/// A column of a batch, and where it goes.
 struct OutputColumn {
+    /// What it is in the Iceberg table.
+    source: read::OutputColumn,
+    /// How its values are converted.
+    plan: ColumnPlan,
     /// Index in the slot.
     slot_index: usize,
     finish: Finish,
@@ -73,37 +99,47 @@ pub unsafe extern "C-unwind" fn begin_foreign_scan(node: *mut ForeignScanState, 
     unsafe {
         let estate = (*node).ss.ps.state;
         let scan: *mut pg_sys::ForeignScan = (*node).ss.ps.plan.cast();
-        let private = (*scan).fdw_private;
-        let mut private = list::pointers::<pg_sys::List>(private);
-        let attribute_numbers = integers(private.next())
-            .into_iter()
-            .map(|number| number as i16)
-            .collect();
-        let kind = integers(private.next())
-            .first()
-            .and_then(|number| Kind::from_number(*number));
-        let value = list::pointers::<pg_sys::Expr>((*scan).fdw_exprs).next();
-        let chooser = kind
-            .zip(value)
-            .map(|(kind, value)| Chooser::begin(node, kind, value, flags));
+        let carried = ScanNode::of(scan);
+        let chooser = carried
+            .selector
+            .as_ref()
+            .map(|(kind, values)| Chooser::begin(node, *kind, values, flags));
+        let only_explained = flags & pg_sys::EXEC_FLAG_EXPLAIN_ONLY as i32 != 0;
+        // Parameters of the executor itself have no value yet when a scan begins.
+        let has_parameters = !(*scan).scan.plan.allParam.is_null();
+        let generic = is_generic(flags);
+        let quals = Bound {
+            constants: Executed::new(node, only_explained && (has_parameters || generic)),
+            exact: carried.exact.clone(),
+            inexact: carried.inexact.clone(),
+        };
         let context = (*estate).es_query_cxt;
         let descriptor = (*(*node).ss.ss_ScanTupleSlot).tts_tupleDescriptor;
         let mut state = ScanState {
             opened: None,
             chooser,
             metrics: Arc::default(),
+            mode: carried.mode,
+            parallel: None,
             target: Target {
                 relation: (*(*node).ss.ss_currentRelation).rd_id,
                 role: effective_role(executed_role(scan, estate)),
-                attribute_numbers,
+                varno: (*scan).scan.scanrelid,
+                attribute_numbers: carried.attribute_numbers(),
+                output: carried.output,
+                query: estate,
                 width: (*descriptor).natts as usize,
                 context,
             },
+            quals_wait: has_parameters && !only_explained && !quals.is_empty(),
+            quals,
             receiver: None,
             batch: None,
             next_row: 0,
         };
-        if !chooser.is_some_and(|chooser| chooser.waits) {
+        // A worker will be told which state to read.
+        let is_told = parallel::is_worker() && state.mode != Mode::Alone;
+        if !is_told && !state.waits() {
             state.choose(node);
         }
         (*node).fdw_state = PgMemoryContexts::For(context)
@@ -112,15 +148,16 @@ pub unsafe extern "C-unwind" fn begin_foreign_scan(node: *mut ForeignScanState, 
     }
 }
 
-/// The integers of a list that a plan carries; none if it has no such list.
-///
-/// # Safety
-/// The list is null or one of integers.
-unsafe fn integers(list: Option<*mut pg_sys::List>) -> Vec<i32> {
-    // SAFETY: by the contract.
-    match list {
-        Some(list) => unsafe { pgrx::PgList::<i32>::from_pg(list).iter_int().collect() },
-        None => Vec::new(),
+/// Whether a plan is only shown, without values for the parameters of its statement.
+fn is_generic(flags: i32) -> bool {
+    #[cfg(any(feature = "pg14", feature = "pg15"))]
+    {
+        let _ = flags;
+        false
+    }
+    #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+    {
+        flags & pg_sys::EXEC_FLAG_EXPLAIN_GENERIC as i32 != 0
     }
 }
 
@@ -168,10 +205,40 @@ pub unsafe extern "C-unwind" fn end_foreign_scan(node: *mut ForeignScanState) {
         if let Some(state) = (*node).fdw_state.cast::<ScanState>().as_mut() {
             state.stop();
         }
+        parallel::shutdown_foreign_scan(node);
     }
 }
 
 impl ScanState {
+    /// The state of the table that is selected now, opened.
+    ///
+    /// # Safety
+    /// `node` is the one that this state is of.
+    pub unsafe fn open_again(&mut self, node: *mut ForeignScanState) -> &OpenedScan {
+        // SAFETY: by the contract.
+        unsafe { self.choose_again(node) };
+        let Some(opened) = &self.opened else {
+            unreachable!("a state that is chosen is open")
+        };
+        opened
+    }
+
+    /// The table's metadata file, as all of the query sees it.
+    pub fn metadata_file(&self) -> String {
+        let target = &self.target;
+        let scope = Scope::Query(target.query);
+        table_of(target.relation, target.role, scope, None)
+            .metadata_file()
+            .to_string()
+    }
+
+    /// Makes this metadata file the one that the query sees.
+    pub fn follow(&self, metadata_file: String) {
+        let target = &self.target;
+        let scope = Scope::Query(target.query);
+        table_of(target.relation, target.role, scope, Some(metadata_file));
+    }
+
     /// Opens the state of the table that is selected now, unless it is open already.
     ///
     /// # Safety
@@ -184,9 +251,24 @@ impl ScanState {
                 .as_ref()
                 .is_none_or(|selection| selection == opened.relation.selection())
         });
-        if !is_open {
-            self.opened = Some(self.target.open(selection));
+        if let Some(opened) = self.opened.as_mut().filter(|_| is_open) {
+            // SAFETY: by the contract.
+            let filter = unsafe { wanted(&mut self.quals, &opened.relation, self.target.varno) };
+            if filter != opened.filter {
+                opened.plan = opened.relation.plan_files(&filter);
+                opened.filter = filter;
+            }
+            return;
         }
+        let relation = self.target.relation(selection);
+        // SAFETY: by the contract.
+        let filter = unsafe { wanted(&mut self.quals, &relation, self.target.varno) };
+        self.opened = Some(self.target.open(relation, filter));
+    }
+
+    /// Whether something that decides what is read is not known yet, or can be another in the next scan.
+    fn waits(&self) -> bool {
+        self.quals_wait || self.chooser.is_some_and(|chooser| chooser.waits)
     }
 
     /// As [`ScanState::choose`] before the first row of a scan or rescan, where the value may be another by
@@ -195,7 +277,7 @@ impl ScanState {
     /// # Safety
     /// `node` is the one that this state is of.
     unsafe fn choose_again(&mut self, node: *mut ForeignScanState) {
-        if self.opened.is_none() || self.chooser.is_some_and(|chooser| chooser.waits) {
+        if self.opened.is_none() || self.waits() {
             // SAFETY: by the contract.
             unsafe { self.choose(node) }
         }
@@ -242,30 +324,36 @@ impl ScanState {
 
     /// Starts reading on the worker threads.
     fn start(&self, opened: &OpenedScan) -> BatchReceiver<DatumBatch> {
-        let runtime = runtime::handle().or_raise();
-        let _inside = runtime.enter();
         let columns: Vec<ColumnPlan> = opened
-            .relation
-            .columns()
+            .columns
             .iter()
             .map(|column| column.plan.clone())
             .collect();
-        let request = ReadRequest {
+        let share = match &self.parallel {
+            Some(parallel) => parallel.share(&opened.relation, &opened.plan),
+            None => parallel::alone(&opened.plan),
+        };
+        let mut request = ReadRequest {
             schema: Arc::clone(opened.relation.schema()),
-            columns: opened
-                .relation
-                .columns()
-                .iter()
-                .map(|column| column.source)
-                .collect(),
-            tasks: opened.plan.tasks.clone(),
+            columns: opened.columns.iter().map(|column| column.source).collect(),
+            tasks: share.tasks,
+            queue: share.queue,
             files: Arc::clone(opened.relation.files()),
-            levels: settings::pruning_levels(),
-            threads: settings::scan_threads(),
-            memory: settings::scan_memory(),
+            levels: opened.filter.levels,
+            threads: settings::scan_threads().div_ceil(share.participants),
+            memory: settings::scan_memory() / share.participants,
             metrics: Arc::clone(&self.metrics),
         };
-        read(
+        if opened.relation.selected().changes.is_some() {
+            request = wait(async move {
+                let mut tasks = std::mem::take(&mut request.tasks);
+                find_rewritten_rows(&request, &mut tasks).await?;
+                Ok(ReadRequest { tasks, ..request })
+            });
+        }
+        let runtime = runtime::handle().or_raise();
+        let _inside = runtime.enter();
+        read::read(
             request,
             Arc::new(move |batch: RecordBatch| DatumBatch::convert(&batch, &columns)),
         )
@@ -317,15 +405,27 @@ impl ScanState {
 }
 
 impl Target {
-    /// Opens the table in the state that a query selects, or else settings and options.
-    fn open(&self, selection: Option<Selection>) -> OpenedScan {
-        let relation =
-            ForeignRelation::open(self.relation, self.role, &self.attribute_numbers, selection);
-        let plan = relation.plan_files();
+    /// The table in the state that a query selects, or else settings and options.
+    fn relation(&self, selection: Option<Selection>) -> ForeignRelation {
+        ForeignRelation::open(
+            self.relation,
+            self.role,
+            &self.attribute_numbers,
+            selection,
+            Scope::Query(self.query),
+        )
+    }
+
+    /// What is read of it.
+    fn open(&self, relation: ForeignRelation, filter: ScanFilter) -> OpenedScan {
+        let plan = relation.plan_files(&filter);
         let columns: Vec<OutputColumn> = relation
             .columns()
             .iter()
+            .filter(|column| self.output.contains(&column.attribute_number))
             .map(|column| OutputColumn {
+                source: column.source,
+                plan: column.plan.clone(),
                 slot_index: column.attribute_number as usize - 1,
                 finish: Finish::choose(&column.plan.conversion, self.context),
             })
@@ -335,8 +435,25 @@ impl Target {
             all_ready: columns.iter().all(|column| column.finish.is_ready()),
             relation,
             plan,
+            filter,
             columns,
         }
+    }
+}
+
+/// What a scan wants of a table's rows, with the values that its quals have now, and where that may be made use of.
+///
+/// # Safety
+/// The quals are those of the scan, and `varno` is the table's place in it.
+unsafe fn wanted(
+    quals: &mut Bound,
+    relation: &ForeignRelation,
+    varno: pg_sys::Index,
+) -> ScanFilter {
+    ScanFilter {
+        // SAFETY: by the contract.
+        rows: unsafe { quals.rows(relation, varno) },
+        levels: settings::pruning_levels(),
     }
 }
 

@@ -72,6 +72,7 @@ fn describe(selector: &SnapshotSelector) -> String {
             format!("{name} {value}")
         }
         SnapshotSelector::Reference(value) => format!("{name} \"{value}\""),
+        SnapshotSelector::Changes { .. } => name.to_owned(),
     }
 }
 
@@ -92,5 +93,6 @@ pub fn option_name(selector: &SnapshotSelector) -> &'static str {
         SnapshotSelector::Snapshot(_) => "snapshot_id",
         SnapshotSelector::Timestamp(_) => "timestamp_ms",
         SnapshotSelector::Reference(_) => "ref",
+        SnapshotSelector::Changes { .. } => "changes",
     }
 }

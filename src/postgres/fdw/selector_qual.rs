@@ -16,11 +16,14 @@ use crate::error::{OrRaise, Report};
 use crate::list::pointers;
 
 /// The functions that select, in the order of their numbers in a plan.
-const KINDS: [(&CStr, Kind); 3] = [
+const KINDS: [(&CStr, Kind); 4] = [
     (c"at_snapshot", Kind::Snapshot),
     (c"at_timestamp", Kind::Timestamp),
     (c"at_ref", Kind::Reference),
+    (c"changes_between", Kind::Changes),
 ];
+/// The most values that a selector has.
+const MOST_VALUES: usize = 2;
 
 /// How a state is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub enum Kind {
     Timestamp,
     /// By the name of a branch or tag.
     Reference,
+    /// What changed between two snapshots.
+    Changes,
 }
 
 impl Kind {
@@ -53,17 +58,26 @@ impl Kind {
             Self::Snapshot => "at_snapshot",
             Self::Timestamp => "at_timestamp",
             Self::Reference => "at_ref",
+            Self::Changes => "changes_between",
+        }
+    }
+
+    /// How many values select.
+    pub fn values(self) -> usize {
+        match self {
+            Self::Snapshot | Self::Timestamp | Self::Reference => 1,
+            Self::Changes => MOST_VALUES,
         }
     }
 }
 
 /// A selector among the quals.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct SelectorQual {
     /// How it selects.
     pub kind: Kind,
-    /// What it selects.
-    pub value: *mut Expr,
+    /// What it selects, as many as [`Kind::values`].
+    pub values: Vec<*mut Expr>,
     /// The qual it is.
     pub clause: *mut RestrictInfo,
 }
@@ -91,7 +105,7 @@ pub unsafe fn selector_of(
         if let Some(second) = found.next() {
             conflict(first.kind, second.kind);
         }
-        check_value(root, first, relid);
+        check_values(root, &first, relid);
         Some(first)
     }
 }
@@ -115,7 +129,8 @@ pub unsafe fn wait_for_others(
             pg_sys::bms_intersect((*qual.clause).clause_relids, (*root).all_baserels),
             (*relation).relids,
         );
-        if others.is_null() {
+        // Before Postgres 16 an empty set need not be a null pointer.
+        if pg_sys::bms_num_members(others) == 0 {
             return;
         }
         let mut all = pg_sys::bms_union((*relation).lateral_relids, others);
@@ -178,14 +193,21 @@ pub unsafe fn take_out(
 /// # Safety
 /// `root` is the planner's and `qual` comes from it.
 pub unsafe fn estimate(root: *mut PlannerInfo, qual: &SelectorQual) -> Option<Selection> {
-    // SAFETY: by the contract; the type of the constant is that of the function's argument.
+    // SAFETY: by the contract; the types of the constants are those of the function's arguments.
     unsafe {
-        let value = pg_sys::estimate_expression_value(root, qual.value.cast());
-        if !is_a(value, pg_sys::NodeTag::T_Const) {
+        let values = qual.values.iter().map(|value| {
+            let value = pg_sys::estimate_expression_value(root, value.cast());
+            if !is_a(value, pg_sys::NodeTag::T_Const) {
+                return None;
+            }
+            let constant = value.cast::<pg_sys::Const>();
+            Some((!(*constant).constisnull).then_some((*constant).constvalue))
+        });
+        let values: Vec<_> = values.collect::<Option<_>>()?;
+        if qual.kind != Kind::Changes && values.contains(&None) {
             return None;
         }
-        let constant = value.cast::<pg_sys::Const>();
-        (!(*constant).constisnull).then(|| selection(qual.kind, (*constant).constvalue, false))
+        Some(selection(qual.kind, &values))
     }
 }
 
@@ -202,7 +224,7 @@ unsafe fn selector(clause: *mut RestrictInfo, relid: pg_sys::Index) -> Option<Se
         }
         let call = node.cast::<pg_sys::FuncExpr>();
         let mut arguments = pointers::<Node>((*call).args);
-        let (table, value) = (arguments.next()?, arguments.next()?);
+        let table = arguments.next()?;
         if !is_a(table, pg_sys::NodeTag::T_Var) {
             return None;
         }
@@ -212,7 +234,7 @@ unsafe fn selector(clause: *mut RestrictInfo, relid: pg_sys::Index) -> Option<Se
             && (*column).varlevelsup == 0;
         Some(SelectorQual {
             kind: is_own.then(|| kind_of((*call).funcid)).flatten()?,
-            value: value.cast(),
+            values: arguments.map(|value| value.cast()).collect(),
             clause,
         })
     }
@@ -249,7 +271,7 @@ fn conflict(one: Kind, other: Kind) -> ! {
 
 /// # Safety
 /// `root` is the planner's and `qual` comes from it.
-unsafe fn check_value(root: *mut PlannerInfo, qual: SelectorQual, relid: pg_sys::Index) {
+unsafe fn check_values(root: *mut PlannerInfo, qual: &SelectorQual, relid: pg_sys::Index) {
     let refuse = |what: &str| -> ! {
         Report::new(
             PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
@@ -258,44 +280,60 @@ unsafe fn check_value(root: *mut PlannerInfo, qual: SelectorQual, relid: pg_sys:
         .with_hint("It must have one value for a whole scan of the table.")
         .raise()
     };
-    // SAFETY: by the contract.
-    unsafe {
-        let value: *mut Node = qual.value.cast();
-        if pg_sys::contain_volatile_functions(value) {
-            refuse("must not be volatile");
-        }
-        let used = pg_sys::pull_varnos(root, value);
-        if pg_sys::bms_is_member(i32::try_from(relid).unwrap_or(i32::MAX), used) {
-            refuse("must not depend on the rows of the table itself");
+    for value in &qual.values {
+        let value: *mut Node = value.cast();
+        // SAFETY: by the contract.
+        unsafe {
+            if pg_sys::contain_volatile_functions(value) {
+                refuse("must not be volatile");
+            }
+            let used = pg_sys::pull_varnos(root, value);
+            if pg_sys::bms_is_member(i32::try_from(relid).unwrap_or(i32::MAX), used) {
+                refuse("must not depend on the rows of the table itself");
+            }
         }
     }
 }
 
-/// The state that an argument means.
+/// The state that arguments mean; null is an error but for the ends of changes, where it means the first and the
+/// current snapshot.
 ///
 /// # Safety
-/// `value` is of the argument's type and not null.
-unsafe fn selection(kind: Kind, value: pg_sys::Datum, is_null: bool) -> Selection {
-    if is_null {
-        Report::new(
-            PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-            format!("the argument of iceberg.{} must not be null", kind.name()),
-        )
-        .raise()
-    }
-    let number = value.value() as i64;
+/// The values are of the arguments' types.
+unsafe fn selection(kind: Kind, values: &[Option<pg_sys::Datum>]) -> Selection {
+    let value = |index: usize| values.get(index).copied().flatten();
+    let number = |index| value(index).map(|datum| datum.value() as i64);
+    let required = || {
+        value(0).unwrap_or_else(|| {
+            Report::new(
+                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                format!("the argument of iceberg.{} must not be null", kind.name()),
+            )
+            .raise()
+        })
+    };
     let (selector, shown) = match kind {
-        Kind::Snapshot => (SnapshotSelector::Snapshot(number), number.to_string()),
+        Kind::Snapshot => {
+            let id = required().value() as i64;
+            (SnapshotSelector::Snapshot(id), id.to_string())
+        }
         Kind::Timestamp => {
-            let at = timestamp_ms(number);
+            let at = timestamp_ms(required().value() as i64);
             (SnapshotSelector::Timestamp(at), at.to_string())
         }
         Kind::Reference => {
             // SAFETY: by the contract a text; the copy ends with a zero byte.
-            let text = unsafe { CStr::from_ptr(pg_sys::text_to_cstring(value.cast_mut_ptr())) };
+            let text =
+                unsafe { CStr::from_ptr(pg_sys::text_to_cstring(required().cast_mut_ptr())) };
             let name = from_server(text).or_raise();
             let shown = format!("\"{name}\"");
             (SnapshotSelector::Reference(name), shown)
+        }
+        Kind::Changes => {
+            let (from, to) = (number(0), number(1));
+            let end = |id: Option<i64>, none: &str| id.map_or(none.to_owned(), |id| id.to_string());
+            let shown = format!("{} to {}", end(from, "the first"), end(to, "the current"));
+            (SnapshotSelector::Changes { from, to }, shown)
         }
     };
     Selection {
@@ -311,18 +349,18 @@ pub struct Chooser {
     pub kind: Kind,
     /// Whether its value can be another, or is not known, before the next row is wanted.
     pub waits: bool,
-    value: *mut pg_sys::ExprState,
+    values: [Option<*mut pg_sys::ExprState>; MOST_VALUES],
 }
 
 impl Chooser {
-    /// Prepares the evaluation of a selector's value.
+    /// Prepares the evaluation of a selector's values.
     ///
     /// # Safety
-    /// `node` is being begun; `value` is an expression of its plan.
+    /// `node` is being begun; `values` are expressions of its plan.
     pub unsafe fn begin(
         node: *mut ForeignScanState,
         kind: Kind,
-        value: *mut Expr,
+        values: &[*mut Expr],
         flags: i32,
     ) -> Self {
         // SAFETY: by the contract.
@@ -342,9 +380,14 @@ impl Chooser {
             Self {
                 kind,
                 // Parameters of the executor itself have no value yet when a scan begins.
-                waits: !is_a(value.cast(), pg_sys::NodeTag::T_Const)
+                waits: values
+                    .iter()
+                    .any(|value| !is_a(value.cast(), pg_sys::NodeTag::T_Const))
                     && (without_parameters || !(*plan).allParam.is_null()),
-                value: pg_sys::ExecInitExpr(value, &mut (*node).ss.ps),
+                values: std::array::from_fn(|index| {
+                    let value = values.get(index)?;
+                    Some(pg_sys::ExecInitExpr(*value, &mut (*node).ss.ps))
+                }),
             }
         }
     }
@@ -357,14 +400,15 @@ impl Chooser {
         // SAFETY: by the contract; the value lives in the context until it is copied.
         unsafe {
             let context = (*node).ss.ps.ps_ExprContext;
-            let (value, state, kind) = (self.value, self.value, self.kind);
+            let (states, kind) = (self.values, self.kind);
             PgMemoryContexts::For((*context).ecxt_per_tuple_memory).switch_to(|_| {
-                let mut is_null = false;
-                let datum = match (*value).evalfunc {
-                    Some(evaluate) => evaluate(state, context, &mut is_null),
-                    None => pg_sys::Datum::null(),
-                };
-                selection(kind, datum, is_null)
+                let evaluated = states.into_iter().flatten().map(|state| {
+                    let mut is_null = false;
+                    let evaluate = (*state).evalfunc?;
+                    let datum = evaluate(state, context, &mut is_null);
+                    (!is_null).then_some(datum)
+                });
+                selection(kind, &evaluated.collect::<Vec<_>>())
             })
         }
     }

@@ -1,7 +1,8 @@
 //! What a table's metadata says, as rows: the functions `iceberg.snapshots`, `history`, `files` and their like. This gives
 //! each row as JSON; `sql/metadata_functions.sql` makes typed columns of it.
 
-use iceberg_core::inspect::{self, Row, View};
+use futures::TryStreamExt;
+use iceberg_core::inspect::{self, Row, Rows, View};
 use iceberg_core::spec::SnapshotSelector;
 use pgrx::AnyElement;
 use pgrx::pg_sys;
@@ -13,7 +14,11 @@ use crate::error::{OrRaise, Report};
 use crate::fdw::import::import_foreign_schema;
 use crate::fdw::relation::ForeignRelation;
 use crate::fdw::selection::{Selection, option_name, timestamp_ms};
+use crate::session::tables::Scope;
 use crate::session::wait;
+
+/// How many rows are read before the first of them is given away.
+const ROWS_AT_ONCE: usize = 256;
 
 /// The rows of a view of a foreign table, each a JSON object in ASCII.
 #[pg_extern(sql = r#"
@@ -48,7 +53,48 @@ fn metadata_rows(
     let relation = open(table, chosen, view.is_of_a_snapshot());
     let (table, selected) = (relation.table().clone(), relation.selected().clone());
     let rows = wait(async move { inspect::rows(&table, &selected, view).await });
-    SetOfIterator::new(rows.into_iter().map(in_ascii))
+    SetOfIterator::new(Waiting::new(rows).map(in_ascii))
+}
+
+/// Rows that are read while they are asked for, some ahead.
+struct Waiting {
+    /// `None` at the end.
+    unread: Option<Rows>,
+    read: std::vec::IntoIter<Row>,
+}
+
+impl Waiting {
+    fn new(rows: Rows) -> Self {
+        Self {
+            unread: Some(rows),
+            read: Vec::new().into_iter(),
+        }
+    }
+}
+
+impl Iterator for Waiting {
+    type Item = Row;
+
+    fn next(&mut self) -> Option<Row> {
+        loop {
+            if let Some(row) = self.read.next() {
+                return Some(row);
+            }
+            let mut unread = self.unread.take()?;
+            let (rows, unread) = wait(async move {
+                let mut rows = Vec::with_capacity(ROWS_AT_ONCE);
+                while rows.len() < ROWS_AT_ONCE {
+                    match unread.try_next().await? {
+                        Some(row) => rows.push(row),
+                        None => return Ok((rows, None)),
+                    }
+                }
+                Ok((rows, Some(unread)))
+            });
+            self.read = rows.into_iter();
+            self.unread = unread;
+        }
+    }
 }
 
 /// The snapshot that was current at a time.
@@ -126,7 +172,7 @@ fn open(
         // What there is must be shown even where an option names what there is not.
         false => Some(Selection::current()),
     };
-    ForeignRelation::open(table, role, &[], selection)
+    ForeignRelation::open(table, role, &[], selection, Scope::Now)
 }
 
 /// Raises an error unless this is a foreign table of this wrapper.

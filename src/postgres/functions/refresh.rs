@@ -20,6 +20,7 @@ use crate::fdw::relation::ForeignRelation;
 use crate::fdw::selection::Selection;
 use crate::options::TableOptions;
 use crate::options::table::ColumnOptions;
+use crate::session::tables::Scope;
 use crate::sql::{identifier, literal};
 use crate::types::conversion::{Conversion, PostgresType};
 use crate::types::mapping::column_type;
@@ -42,7 +43,7 @@ fn refresh_rows(table: pg_sys::Oid, drop_columns: bool) -> SetOfIterator<'static
     };
     // SAFETY: reads a variable of the backend.
     let role = unsafe { pg_sys::GetUserId() };
-    let relation = ForeignRelation::open(table, role, &[], Some(selection));
+    let relation = ForeignRelation::open(table, role, &[], Some(selection), Scope::Now);
     let changes = changes(
         &columns_of(table),
         relation.table().metadata(),

@@ -1,4 +1,4 @@
-//! `iceberg.at_snapshot`, `at_timestamp` and `at_ref`: quals that choose the state of a table that is read. A scan takes
+//! `iceberg.at_snapshot`, `at_timestamp`, `at_ref` and `changes_between`: quals that choose what of a table is read. A scan takes
 //! them out of its quals, so that one that is called stands where no scan could.
 
 use pgrx::datum::Internal;
@@ -53,6 +53,17 @@ COMMENT ON FUNCTION at_ref IS 'in WHERE: reads an Iceberg table as a branch or t
 "#)]
 fn at_ref(_tableoid: Option<pg_sys::Oid>, _reference: Option<pgrx::AnyElement>) -> bool {
     misplaced("at_ref")
+}
+
+/// What changed in the table.
+#[pg_extern(requires = [selector_support], sql = r#"
+CREATE FUNCTION changes_between(tableoid oid, from_snapshot bigint, to_snapshot bigint DEFAULT NULL) RETURNS boolean
+STABLE PARALLEL SAFE SUPPORT selector_support LANGUAGE c AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+COMMENT ON FUNCTION changes_between IS
+'in WHERE: reads the rows of an Iceberg table that came and went after one snapshot, up to another';
+"#)]
+fn changes_between(_tableoid: Option<pg_sys::Oid>, _from: Option<i64>, _to: Option<i64>) -> bool {
+    misplaced("changes_between")
 }
 
 fn misplaced(name: &str) -> ! {

@@ -4,6 +4,7 @@
 pub mod metadata_cache;
 pub mod runtime;
 pub mod settings;
+pub mod tables;
 pub mod wait;
 
 pub use wait::wait;

@@ -11,6 +11,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema};
 use parquet::arrow::{ArrowWriter, PARQUET_FIELD_ID_META_KEY};
 use parquet::data_type::{ByteArray, ByteArrayType};
+use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
@@ -22,6 +23,16 @@ pub fn field_with_id(id: i32, name: &str, data_type: DataType) -> Field {
 
 /// A file of these columns: field id, name and values.
 pub fn parquet_of_arrays(columns: &[(i32, &str, ArrayRef)]) -> Vec<u8> {
+    write_arrays(columns, WriterProperties::default())
+}
+
+/// The same in row groups of so many rows.
+pub fn row_groups_of_arrays(columns: &[(i32, &str, ArrayRef)], rows: usize) -> Vec<u8> {
+    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(rows));
+    write_arrays(columns, properties.build())
+}
+
+fn write_arrays(columns: &[(i32, &str, ArrayRef)], properties: WriterProperties) -> Vec<u8> {
     let field = |(id, name, array): &(i32, &str, ArrayRef)| with_id(*id, name, array);
     let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
     let rows = columns.first().map_or(0, |(_, _, array)| array.len());
@@ -30,8 +41,8 @@ pub fn parquet_of_arrays(columns: &[(i32, &str, ArrayRef)]) -> Vec<u8> {
     let batch = RecordBatch::try_new_with_options(schema.clone(), arrays, &options)
         .expect("columns are of one length");
     let mut bytes = Vec::new();
-    let mut writer =
-        ArrowWriter::try_new(&mut bytes, schema, None).expect("the schema can be written");
+    let mut writer = ArrowWriter::try_new(&mut bytes, schema, Some(properties))
+        .expect("the schema can be written");
     writer.write(&batch).expect("the batch can be written");
     writer.close().expect("the file can be closed");
     bytes

@@ -133,6 +133,7 @@ impl Table {
             partition: json!({}),
             first_row_id: None,
             sequence_number: None,
+            sort_order_id: None,
         });
         self
     }
@@ -155,6 +156,7 @@ impl Table {
             partition: json!({}),
             first_row_id: None,
             sequence_number: None,
+            sort_order_id: None,
         });
         self
     }
@@ -200,6 +202,12 @@ impl Table {
         let last = self.last();
         last.status = status;
         last.sequence_number = sequence_number;
+        self
+    }
+
+    /// The id of the order that the last file is said to be sorted by.
+    pub fn sorted_by(mut self, sort_order_id: i32) -> Table {
+        self.last().sort_order_id = Some(sort_order_id);
         self
     }
 
@@ -388,13 +396,7 @@ impl Table {
         let mut listed = Listed {
             path: self.path_of(&path),
             length: bytes.len(),
-            partition_spec_id: 0,
-            content: 0,
-            sequence_number: 0,
-            files: 0,
-            rows: 0,
-            counts: None,
-            first_row_id: None,
+            ..Listed::default()
         };
         describe(&mut listed);
         listed
@@ -460,7 +462,8 @@ pub fn write_gzip(path: &Path, json: &Json) {
     write(path, &encoder.finish().expect("memory can be written to"));
 }
 
-fn write(path: &Path, bytes: &[u8]) {
+/// Writes a file and the directories above it.
+pub(crate) fn write(path: &Path, bytes: &[u8]) {
     let parent = path.parent().expect("a file has a directory");
     std::fs::create_dir_all(parent).unwrap_or_else(|error| panic!("{}: {error}", parent.display()));
     std::fs::write(path, bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

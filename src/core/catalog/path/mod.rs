@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Location, Storage};
 
 pub use content::MetadataContent;
+pub(super) use resolve::names_metadata_file;
 pub use resolve::{MetadataSelection, ResolvedMetadata, resolve_metadata_file};
 
 /// The catalog that a warehouse directory is: namespaces are directories, tables directories in

@@ -90,6 +90,11 @@ pub async fn resolve_metadata_file(
     })
 }
 
+/// Whether a location is that of a metadata file.
+pub(in crate::catalog) fn names_metadata_file(location: &str) -> bool {
+    Location::parse(location).is_ok_and(|location| is_metadata_file(location.file_name()))
+}
+
 /// The table's directory, and the metadata file where `location` is one.
 fn split_location(location: &Location) -> Result<(Location, Option<Location>)> {
     if !is_metadata_file(location.file_name()) {

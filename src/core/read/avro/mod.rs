@@ -18,11 +18,11 @@ use self::columns::RowDecoder;
 use super::assemble::assemble;
 use super::decode::{BATCH_BYTES, MAX_BATCH_ROWS};
 use super::format::{DataFile, Fetched, StillWanted, UnitDecoder, WorkUnit};
-use super::metrics::ReadMetrics;
 use super::nested::Spending;
 use super::panics;
 use super::parquet_file::Source;
 use super::projection::Column;
+use super::row_positions::RowPositions;
 use super::stored::{Selected, select};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
@@ -44,6 +44,9 @@ const MAX_BLOCK_HEAD: usize = 20;
 pub(super) struct AvroDataFile {
     path: RawPath,
     size: u64,
+    /// How many rows there must be, where the file is shorter than the manifest says. One that was
+    /// cut between two blocks shows it by nothing else.
+    least_rows: Option<u64>,
     header: AvroHeader,
     /// What was fetched with the header.
     head: Bytes,
@@ -100,16 +103,18 @@ impl AvroDataFile {
         let stored = schema::fields(header.schema()).map_err(|error| error.in_file(path))?;
         let (selected, columns) =
             select(wanted, &stored, task).map_err(|error| error.in_file(path))?;
-        ReadMetrics::add(&source.metrics.files_opened, 1);
-        ReadMetrics::add(&source.metrics.row_groups_total, 1);
         let unit = WorkUnit {
+            start: 0,
             first_row: 0,
             rows: None,
             memory: size.min(2 * PART).saturating_add(BATCH_BYTES as u64),
+            is_skipped: false,
         };
         Ok(Self {
             path: path.clone(),
             size,
+            // A manifest alone that is wrong about either is no reason to refuse the file.
+            least_rows: task.record_count.filter(|_| size < task.file_size),
             head,
             header,
             selected,
@@ -130,8 +135,8 @@ impl DataFile for AvroDataFile {
         &self.unit
     }
 
-    fn missing_column(&self) -> Option<&str> {
-        Column::first_missing(&self.columns)
+    fn columns(&self) -> &[Column] {
+        &self.columns
     }
 
     async fn fetch(self: Arc<Self>, source: &Source, _unit: usize) -> Result<Fetched> {
@@ -214,7 +219,23 @@ impl AvroDecoder {
         Ok(())
     }
 
-    fn decode(&mut self) -> Result<Option<RecordBatch>> {
+    /// Whether the file ends where it may.
+    fn check_end(&self) -> Result<()> {
+        let at_end = self.records_left == 0 && self.next_block_length()?.is_none();
+        match self.file.least_rows {
+            Some(least) if at_end && self.next_row < least => Err(Error::new(
+                ErrorKind::Corrupt,
+                format!(
+                    "is truncated: it has {} bytes and {} rows, fewer than the manifest says, \
+                     which says {least} rows",
+                    self.file.size, self.next_row
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn decode(&mut self) -> Result<Option<(RecordBatch, RowPositions)>> {
         let mut rows = 0;
         self.spending.begin_batch();
         while rows < MAX_BATCH_ROWS && self.spending.spent() < BATCH_BYTES && (self.still_wanted)()
@@ -248,14 +269,17 @@ impl AvroDecoder {
             self.block = self.block.slice(self.block.len() - left..);
         }
         if rows == 0 {
+            self.check_end()?;
             return Ok(None);
         }
         let first_row = self.next_row;
         self.next_row = first_row.saturating_add(rows);
+        let positions = RowPositions::of(first_row..self.next_row);
         let rows = usize::try_from(rows).unwrap_or(usize::MAX);
         let decoded: StructArray = self.rows.finish(rows)?;
         let (columns, output) = (&self.file.columns, &self.file.output);
-        assemble(columns, output, decoded.columns(), first_row, rows).map(Some)
+        let batch = assemble(columns, output, decoded.columns(), &positions, rows)?;
+        Ok(Some((batch, positions)))
     }
 }
 
@@ -288,11 +312,7 @@ impl UnitDecoder for AvroDecoder {
         Ok(())
     }
 
-    fn next_row(&self) -> u64 {
-        self.next_row
-    }
-
-    fn next(&mut self) -> Result<Option<RecordBatch>> {
+    fn next(&mut self) -> Result<Option<(RecordBatch, RowPositions)>> {
         let file = Arc::clone(&self.file);
         panics::caught("its data", || self.decode()).map_err(|error| error.in_file(&file.path))
     }

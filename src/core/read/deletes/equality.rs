@@ -1,7 +1,6 @@
 //! Equality deletes: the keys of all delete files of one scope and one set of columns, each with
 //! the newest sequence number that deletes it. Spec: "Equality Delete Files".
 
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Float32Array, Float64Array};
@@ -9,16 +8,17 @@ use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use arrow::error::ArrowError;
 use arrow::row::{RowConverter, Rows, SortField};
-use hashbrown::{DefaultHashBuilder, HashTable};
 use tokio::sync::OnceCell;
 
-use super::columns::{Place, add_column, column_at};
+use super::keys::KeySet;
 use super::memory::{DeleteMemory, Reserved, Taker};
 use super::rows::DeleteRows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::EqualityDeletes;
+use crate::read::added_columns::{Place, add_column, column_at};
 use crate::read::arrow_types::arrow_type;
 use crate::read::parquet_file::Source;
+use crate::spec::NestedField;
 
 /// A set of equality deletes: read once, when the first data file needs it.
 #[derive(Debug)]
@@ -31,14 +31,9 @@ pub(super) struct EqualitySource {
 #[derive(Debug)]
 pub(super) struct EqualityKeys {
     comparison: Comparison,
-    hasher: DefaultHashBuilder,
-    /// Numbers of keys.
-    table: HashTable<u32>,
-    /// The keys, one after the other.
-    bytes: Vec<u8>,
-    /// Where each key ends.
-    ends: Vec<usize>,
-    /// The greatest sequence number of the files that have the key.
+    /// Each with the place of its newest sequence number in the list.
+    keys: KeySet,
+    /// The sequence numbers of the files, ascending.
     sequence_numbers: Vec<i64>,
     memory: Reserved,
 }
@@ -58,9 +53,27 @@ impl EqualitySource {
         }
     }
 
-    /// The deletes to be read.
-    pub(super) fn deletes(&self) -> &EqualityDeletes {
-        &self.deletes
+    /// Makes `fields` also have the columns that are compared, and tells where they are then.
+    ///
+    /// # Errors
+    /// `Corrupt` where one schema has a struct and another has not.
+    pub(super) fn add_columns(&self, fields: &mut Vec<Arc<NestedField>>) -> Result<Vec<Place>> {
+        self.deletes
+            .columns
+            .iter()
+            .map(|column| {
+                add_column(fields, &column.path).ok_or_else(|| {
+                    Error::new(
+                        ErrorKind::Corrupt,
+                        format!(
+                            "equality deletes compare \"{}\", which schemas of the table have at \
+                             different depths",
+                            column.name()
+                        ),
+                    )
+                })
+            })
+            .collect()
     }
 
     /// About how many bytes it will take in memory; 0 once it is there.
@@ -88,19 +101,23 @@ impl EqualitySource {
 
     async fn read(&self, source: &Source, memory: &Arc<DeleteMemory>) -> Result<Arc<EqualityKeys>> {
         let mut wanted = Vec::new();
-        let places = self
-            .deletes
-            .columns
-            .iter()
-            .map(|column| add_column(&mut wanted, column))
-            .collect::<Result<Vec<_>>>()?;
+        let places = self.add_columns(&mut wanted)?;
         let types = self
             .deletes
             .columns
             .iter()
             .filter_map(|column| Some(arrow_type(&column.field()?.field_type)))
             .collect();
-        let mut keys = EqualityKeys::new(types, memory.reserve(Taker::Several))?;
+        let mut sequence_numbers: Vec<_> = self
+            .deletes
+            .files
+            .iter()
+            .map(|(sequence_number, _)| *sequence_number)
+            .collect();
+        sequence_numbers.sort_unstable();
+        sequence_numbers.dedup();
+        let reserved = memory.reserve(Taker::Several);
+        let mut keys = EqualityKeys::new(types, sequence_numbers, reserved)?;
         for (sequence_number, file) in &self.deletes.files {
             let memory = Arc::clone(memory);
             let mut rows =
@@ -116,65 +133,33 @@ impl EqualitySource {
 }
 
 impl EqualityKeys {
-    fn new(types: Vec<DataType>, memory: Reserved) -> Result<Self> {
+    fn new(types: Vec<DataType>, sequence_numbers: Vec<i64>, memory: Reserved) -> Result<Self> {
         let fields = types.iter().cloned().map(SortField::new).collect();
         let converter = RowConverter::new(fields).map_err(|error| incomparable(&error))?;
         Ok(Self {
             comparison: Comparison { converter, types },
-            hasher: DefaultHashBuilder::default(),
-            table: HashTable::new(),
-            bytes: Vec::new(),
-            ends: Vec::new(),
-            sequence_numbers: Vec::new(),
+            keys: KeySet::default(),
+            sequence_numbers,
             memory,
         })
     }
 
     /// Adds the keys in the rows of a delete file.
     fn add(&mut self, columns: &[ArrayRef], places: &[Place], sequence_number: i64) -> Result<()> {
-        let Self {
-            comparison,
-            hasher,
-            table,
-            bytes,
-            ends,
-            sequence_numbers,
-            ..
-        } = self;
-        for row in &comparison.rows(columns, places)? {
-            let row = row.as_ref();
-            let hash = hasher.hash_one(row);
-            let known = table.find(hash, |number| key(bytes, ends, *number) == row);
-            if let Some(number) = known {
-                if let Some(newest) = sequence_numbers.get_mut(*number as usize) {
-                    *newest = sequence_number.max(*newest);
-                }
-                continue;
-            }
-            let number = u32::try_from(ends.len()).map_err(|_| {
-                Error::new(
-                    ErrorKind::MemoryLimit,
-                    "equality deletes have more than 4 billion keys",
-                )
-            })?;
-            bytes.extend_from_slice(row);
-            ends.push(bytes.len());
-            sequence_numbers.push(sequence_number);
-            table.insert_unique(hash, number, |number| {
-                hasher.hash_one(key(bytes, ends, *number))
-            });
+        // A greater place is a newer number.
+        let newest = self
+            .sequence_numbers
+            .partition_point(|number| *number < sequence_number);
+        let newest = u32::try_from(newest).unwrap_or(u32::MAX);
+        for row in &self.comparison.rows(columns, places)? {
+            self.keys.insert(row.as_ref(), newest)?;
         }
         Ok(())
     }
 
     /// Takes the memory that the keys need by now.
     async fn count_memory(&mut self) -> Result<()> {
-        let bytes = self.bytes.capacity()
-            + self.ends.capacity() * size_of::<usize>()
-            + self.sequence_numbers.capacity() * size_of::<i64>()
-            // One byte of an entry of a hash table is for control.
-            + self.table.capacity() * (size_of::<u32>() + 1);
-        self.memory.grow_to(bytes as u64).await
+        self.memory.grow_to(self.keys.memory() as u64).await
     }
 
     /// Clears the bits of those rows of a batch that are deleted from a file with this data
@@ -186,32 +171,20 @@ impl EqualityKeys {
         data_sequence_number: i64,
         mut mark: impl FnMut(usize),
     ) -> Result<()> {
-        if self.ends.is_empty() {
+        if self.keys.is_empty() {
             return Ok(());
         }
         for (index, row) in self.comparison.rows(columns, places)?.iter().enumerate() {
-            let row = row.as_ref();
-            let found = self.table.find(self.hasher.hash_one(row), |number| {
-                key(&self.bytes, &self.ends, *number) == row
-            });
-            let newest = found.and_then(|number| self.sequence_numbers.get(*number as usize));
+            let newest = self
+                .keys
+                .get(row.as_ref())
+                .and_then(|newest| self.sequence_numbers.get(newest as usize));
             if newest.is_some_and(|newest| data_sequence_number < *newest) {
                 mark(index);
             }
         }
         Ok(())
     }
-}
-
-/// The key with this number.
-fn key<'a>(bytes: &'a [u8], ends: &[usize], number: u32) -> &'a [u8] {
-    let number = number as usize;
-    let start = number
-        .checked_sub(1)
-        .and_then(|before| ends.get(before).copied())
-        .unwrap_or(0);
-    let end = ends.get(number).copied().unwrap_or(start);
-    bytes.get(start..end).unwrap_or_default()
 }
 
 impl Comparison {

@@ -1,31 +1,33 @@
 //! Row-level deletes: each delete file is read once per read, shared by the data files that it
 //! applies to, and dropped after the last of them. Spec: "Delete Formats", "Scan Planning".
 
-mod columns;
 mod equality;
+mod keys;
+mod listed;
 mod memory;
 mod positions;
 mod rows;
+
+pub use listed::{PositionDeleteRows, read_deletion_vector};
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use arrow::array::{Array, BooleanArray, BooleanBufferBuilder, RecordBatch, RecordBatchOptions};
-use arrow::compute::filter_record_batch;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{BooleanBufferBuilder, RecordBatch};
+use arrow::buffer::BooleanBuffer;
 use futures::future::try_join_all;
 
 pub(super) use memory::{DeleteMemory, InUse};
 
-use self::columns::{Place, add_column, without_added};
 use self::equality::{EqualityKeys, EqualitySource};
 use self::positions::{PositionSource, Positions};
 use super::ReadMetrics;
+use super::added_columns::Place;
 use super::parquet_file::Source;
-use super::projection::output_schema;
-use crate::error::{Error, ErrorKind, Result};
-use crate::plan::{DeletionVector, FileScanTask};
+use super::row_positions::RowPositions;
+use crate::error::Result;
+use crate::plan::{DeletionVector, FileScanTask, TaskDeletes};
 use crate::spec::NestedField;
 use crate::storage::RawPath;
 
@@ -47,32 +49,27 @@ pub(super) struct FileDeletes {
     data_sequence_number: i64,
     positions: Option<Arc<Positions>>,
     equality: Vec<(Arc<EqualityKeys>, Vec<Place>)>,
-    /// What the batches without deleted rows should look like; `None` where columns are only
-    /// read for the deletes.
-    output: Option<(SchemaRef, Arc<[Arc<NestedField>]>)>,
 }
 
-/// How a file is read so that deletes can be applied to it.
-pub(super) struct ReadWith {
-    /// The columns to read.
-    pub(super) wanted: Arc<[Arc<NestedField>]>,
-    /// Their schema.
-    pub(super) schema: SchemaRef,
-    /// Where the columns of each set of equality deletes are.
-    places: Vec<Vec<Place>>,
-    /// The columns and the schema to give out, where these are others.
-    output: Option<(SchemaRef, Arc<[Arc<NestedField>]>)>,
-}
-
-/// The deletes of each task, in their order; `None` where nothing is deleted. Delete files that
-/// several tasks have are shared.
-pub(super) fn share_deletes(tasks: &[FileScanTask]) -> Vec<Option<PendingDeletes>> {
+/// The deletes of each task that `of_task` finds, in their order; `None` where nothing is deleted. Delete
+/// files that several tasks have are shared.
+pub(super) fn share_deletes(
+    tasks: &[FileScanTask],
+    of_task: fn(&FileScanTask) -> Option<&TaskDeletes>,
+) -> Vec<Option<PendingDeletes>> {
+    let deletes: Vec<_> = tasks.iter().map(of_task).collect();
     let mut sources = Vec::new();
     let mut wanted_by_task: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
     let mut files = HashMap::new();
     let mut vectors: HashMap<&RawPath, Vec<(usize, &Arc<DeletionVector>)>> = HashMap::new();
-    for (task_number, task) in tasks.iter().enumerate() {
-        for file in &task.deletes.positions {
+    let present = || {
+        deletes
+            .iter()
+            .enumerate()
+            .filter_map(|(number, deletes)| Some((number, (*deletes)?)))
+    };
+    for (task_number, deletes) in present() {
+        for file in &deletes.positions {
             let number = match files.entry(Arc::as_ptr(file)) {
                 Entry::Occupied(known) => *known.get(),
                 Entry::Vacant(new) => {
@@ -82,7 +79,7 @@ pub(super) fn share_deletes(tasks: &[FileScanTask]) -> Vec<Option<PendingDeletes
             };
             wanted_by_task[task_number].push(number);
         }
-        if let Some(vector) = &task.deletes.vector {
+        if let Some(vector) = &deletes.vector {
             vectors
                 .entry(&vector.path)
                 .or_default()
@@ -119,11 +116,10 @@ pub(super) fn share_deletes(tasks: &[FileScanTask]) -> Vec<Option<PendingDeletes
     let mut sets = HashMap::new();
     tasks
         .iter()
+        .zip(deletes)
         .zip(wanted_by_task)
-        .map(|(task, numbers)| {
-            if task.deletes.is_empty() {
-                return None;
-            }
+        .map(|((task, deletes), numbers)| {
+            let deletes = deletes.filter(|deletes| !deletes.is_empty())?;
             Some(PendingDeletes {
                 path: task.path.clone(),
                 data_sequence_number: task.data_sequence_number.unwrap_or(0),
@@ -131,8 +127,7 @@ pub(super) fn share_deletes(tasks: &[FileScanTask]) -> Vec<Option<PendingDeletes
                     .into_iter()
                     .map(|number| Arc::clone(&sources[number]))
                     .collect(),
-                equality: task
-                    .deletes
+                equality: deletes
                     .equality
                     .iter()
                     .map(|deletes| {
@@ -155,46 +150,25 @@ impl PendingDeletes {
         positions.chain(equality).fold(0, u64::saturating_add)
     }
 
-    /// The columns to read the file with when these are wanted.
-    pub(super) fn read_with(
+    /// Makes `fields` also have the columns that the deletes compare, and tells where those of
+    /// each set of equality deletes are then.
+    pub(super) fn add_columns(
         &self,
-        wanted: &Arc<[Arc<NestedField>]>,
-        schema: &SchemaRef,
-    ) -> Result<ReadWith> {
-        let mut fields = wanted.to_vec();
-        let places = self
-            .equality
+        fields: &mut Vec<Arc<NestedField>>,
+    ) -> Result<Vec<Vec<Place>>> {
+        self.equality
             .iter()
-            .map(|source| {
-                let columns = source.deletes().columns.iter();
-                columns
-                    .map(|column| add_column(&mut fields, column))
-                    .collect::<Result<Vec<_>>>()
-            })
+            .map(|source| source.add_columns(fields))
             .collect::<Result<Vec<_>>>()
-            .map_err(|error| error.in_file(&self.path))?;
-        if fields[..] == wanted[..] {
-            return Ok(ReadWith {
-                wanted: Arc::clone(wanted),
-                schema: Arc::clone(schema),
-                places,
-                output: None,
-            });
-        }
-        Ok(ReadWith {
-            schema: output_schema(&fields),
-            wanted: fields.into(),
-            places,
-            output: Some((Arc::clone(schema), Arc::clone(wanted))),
-        })
+            .map_err(|error| error.in_file(&self.path))
     }
 
     /// Reads the delete files that no other task has read yet. `file_number` counts the files of
-    /// the read.
+    /// the read; `places` are where the columns are that the deletes compare.
     pub(super) async fn load(
         self,
         file_number: usize,
-        read_with: ReadWith,
+        places: Vec<Vec<Place>>,
         source: &Source,
         memory: &Arc<DeleteMemory>,
     ) -> Result<FileDeletes> {
@@ -216,19 +190,18 @@ impl PendingDeletes {
         Ok(FileDeletes {
             data_sequence_number: self.data_sequence_number,
             positions: Positions::union(positions, file_number, memory).await?,
-            equality: keys.into_iter().zip(read_with.places).collect(),
-            output: read_with.output,
+            equality: keys.into_iter().zip(places).collect(),
         })
     }
 }
 
 impl FileDeletes {
-    /// A batch without its deleted rows and the columns that were only read for the deletes.
-    /// `first_row` is the position of its first row in the file.
-    ///
-    /// # Errors
-    /// Without the file's name.
-    pub(super) fn apply(&self, first_row: u64, batch: RecordBatch) -> Result<RecordBatch> {
+    /// Which rows of a batch are not deleted; `None` where none is.
+    pub(super) fn kept(
+        &self,
+        positions: &RowPositions,
+        batch: &RecordBatch,
+    ) -> Result<Option<BooleanBuffer>> {
         let rows = batch.num_rows();
         let mut kept: Option<BooleanBufferBuilder> = None;
         let mut remove = |row: usize| {
@@ -239,12 +212,22 @@ impl FileDeletes {
             })
             .set_bit(row, false);
         };
-        if let Some(positions) = &self.positions {
-            let end = first_row.saturating_add(rows as u64);
-            let mut deleted = positions.bitmap.iter();
-            deleted.advance_to(first_row);
-            for position in deleted.take_while(|position| *position < end) {
-                remove((position - first_row) as usize);
+        if let Some(deleted) = &self.positions {
+            let mut deleted = deleted.bitmap.iter();
+            let mut next = deleted.next();
+            let mut first = 0;
+            for range in positions.ranges() {
+                if next.is_some_and(|position| position < range.start) {
+                    deleted.advance_to(range.start);
+                    next = deleted.next();
+                }
+                while let Some(position) = next
+                    && position < range.end
+                {
+                    remove(first + (position - range.start) as usize);
+                    next = deleted.next();
+                }
+                first += (range.end - range.start) as usize;
             }
         }
         for (keys, places) in &self.equality {
@@ -255,34 +238,6 @@ impl FileDeletes {
                 &mut remove,
             )?;
         }
-        let batch = self.output(batch)?;
-        let Some(mut kept) = kept else {
-            return Ok(batch);
-        };
-        let kept = BooleanArray::new(kept.finish(), None);
-        if batch.num_columns() == 0 {
-            return with_rows(batch.schema(), Vec::new(), kept.true_count());
-        }
-        filter_record_batch(&batch, &kept)
-            .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
+        Ok(kept.map(|mut kept| kept.finish()))
     }
-
-    fn output(&self, batch: RecordBatch) -> Result<RecordBatch> {
-        let Some((schema, wanted)) = &self.output else {
-            return Ok(batch);
-        };
-        let columns = batch
-            .columns()
-            .iter()
-            .zip(wanted.iter())
-            .map(|(column, field)| without_added(column, &field.field_type))
-            .collect::<Result<Vec<_>>>()?;
-        with_rows(Arc::clone(schema), columns, batch.num_rows())
-    }
-}
-
-fn with_rows(schema: SchemaRef, columns: Vec<Arc<dyn Array>>, rows: usize) -> Result<RecordBatch> {
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(schema, columns, &options)
-        .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
 }

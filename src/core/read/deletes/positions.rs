@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{Array, AsArray, Int64Array, StringViewArray};
+use arrow::array::{Array, AsArray, Int64Array, RecordBatch, StringViewArray};
 use arrow::datatypes::Int64Type;
 use roaring::RoaringTreemap;
 use tokio::sync::OnceCell;
@@ -21,6 +21,11 @@ use crate::spec::{NestedField, PrimitiveType, Type, parse_deletion_vector};
 const FILE_PATH_ID: i32 = 2_147_483_546;
 /// Field id of the position in it.
 const POS_ID: i32 = 2_147_483_545;
+/// What a position delete file must have.
+pub(super) const POSITION_COLUMNS: [(i32, &str, PrimitiveType); 2] = [
+    (FILE_PATH_ID, "file_path", PrimitiveType::String),
+    (POS_ID, "pos", PrimitiveType::Long),
+];
 /// After so many positions the memory that they take is looked at.
 const ROWS_BETWEEN_COUNTS: usize = 1 << 17;
 
@@ -146,25 +151,15 @@ impl PositionSource {
         source: &Source,
         memory: &Arc<DeleteMemory>,
     ) -> Result<HashMap<String, Loaded>> {
-        let columns = [
-            column(FILE_PATH_ID, "file_path", PrimitiveType::String),
-            column(POS_ID, "pos", PrimitiveType::Long),
-        ];
+        let columns = POSITION_COLUMNS.map(|(id, name, primitive)| column(id, name, primitive));
         let mut rows =
             DeleteRows::open(source.clone(), Arc::clone(memory), taker, file, &columns).await?;
         let mut collected = Collected::new(&self.wanted);
         let mut reserved = memory.reserve(taker);
         let mut uncounted = 0;
         while let Some(batch) = rows.next().await? {
-            let (Some(paths), Some(positions)) = (
-                batch.column(0).as_string_view_opt(),
-                batch.column(1).as_primitive_opt::<Int64Type>(),
-            ) else {
-                return Err(Error::new(
-                    ErrorKind::Internal,
-                    "position deletes did not decode to text and numbers",
-                ));
-            };
+            let (paths, positions) =
+                columns_of(&batch).map_err(|error| error.in_file(&file.path))?;
             collected
                 .add(paths, positions)
                 .map_err(|error| error.in_file(&file.path))?;
@@ -209,16 +204,7 @@ impl PositionSource {
         let blobs = source.fetch(path, &ranges).await?;
         let mut loaded = HashMap::new();
         for ((data_file, vector), blob) in vectors.iter().zip(blobs) {
-            let bitmap = panics::caught("a deletion vector", || {
-                parse_deletion_vector(&blob, vector.cardinality)
-            })
-            .map_err(|error| {
-                Error::new(
-                    error.kind(),
-                    format!("at byte {}: {}", vector.offset, error.message()),
-                )
-                .in_file(&vector.path)
-            })?;
+            let bitmap = parse_vector(vector, &blob)?;
             self.keep(&mut loaded, data_file, bitmap, memory.reserve(taker))
                 .await?;
             tokio::task::yield_now().await;
@@ -276,8 +262,45 @@ impl Positions {
     }
 }
 
-fn column(id: i32, name: &str, primitive: PrimitiveType) -> Arc<NestedField> {
+pub(super) fn column(id: i32, name: &str, primitive: PrimitiveType) -> Arc<NestedField> {
     Arc::new(NestedField::required(id, name, Type::Primitive(primitive)))
+}
+
+/// Paths and positions of a batch of [`POSITION_COLUMNS`], neither of which may be null.
+pub(super) fn columns_of(batch: &RecordBatch) -> Result<(&StringViewArray, &Int64Array)> {
+    let (paths, positions) = match batch.columns() {
+        [paths, positions] => paths
+            .as_string_view_opt()
+            .zip(positions.as_primitive_opt::<Int64Type>()),
+        _ => None,
+    }
+    .ok_or_else(|| {
+        Error::new(
+            ErrorKind::Internal,
+            "position deletes did not decode to text and numbers",
+        )
+    })?;
+    if paths.null_count() > 0 || positions.null_count() > 0 {
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            "a position delete has no path or no position",
+        ));
+    }
+    Ok((paths, positions))
+}
+
+/// The positions in the blob of a deletion vector; an error names the file and the place in it.
+pub(super) fn parse_vector(vector: &DeletionVector, blob: &[u8]) -> Result<RoaringTreemap> {
+    panics::caught("a deletion vector", || {
+        parse_deletion_vector(blob, vector.cardinality)
+    })
+    .map_err(|error| {
+        Error::new(
+            error.kind(),
+            format!("at byte {}: {}", vector.offset, error.message()),
+        )
+        .in_file(&vector.path)
+    })
 }
 
 /// About how many bytes a bitmap takes in memory.
@@ -323,12 +346,6 @@ impl<'a> Collected<'a> {
 
     /// Adds rows. Paths are equal only if they are the same bytes.
     fn add(&mut self, paths: &StringViewArray, positions: &Int64Array) -> Result<()> {
-        if paths.null_count() > 0 || positions.null_count() > 0 {
-            return Err(Error::new(
-                ErrorKind::Corrupt,
-                "a position delete has no path or no position",
-            ));
-        }
         // Rows are sorted by path, so most have that of the row before.
         let mut last: Option<(&str, Option<usize>)> = None;
         for (path, position) in paths.iter().zip(positions.values()) {

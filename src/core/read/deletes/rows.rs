@@ -8,9 +8,9 @@ use arrow::array::RecordBatch;
 use super::memory::{DeleteMemory, Loading, Taker};
 use crate::error::{Error, Result};
 use crate::plan::{DeleteFile, FileScanTask};
-use crate::read::format::{self, DataFile, UnitDecoder};
+use crate::read::format::{self, DataFile, UnitDecoder, Wanted};
 use crate::read::parquet_file::Source;
-use crate::read::projection::output_schema;
+use crate::read::projection::Column;
 use crate::spec::NestedField;
 
 /// Some columns of a delete file, batch by batch in the file's order.
@@ -47,8 +47,8 @@ impl DeleteRows {
             file.file_size,
             file.record_count,
         );
-        let opened = format::open(&source, &task, wanted, &output_schema(wanted)).await?;
-        if let Some(missing) = opened.missing_column() {
+        let opened = format::open(&source, &task, &Wanted::all(wanted)).await?;
+        if let Some(missing) = Column::first_missing(opened.columns()) {
             return Err(Error::corrupt(
                 &file.path,
                 format!("the delete file has no column \"{missing}\", by which it deletes"),
@@ -74,7 +74,7 @@ impl DeleteRows {
                 // A decoder must not keep fetches and cancellation from this thread.
                 tokio::task::yield_now().await;
                 current.decoder.prepare().await?;
-                if let Some(batch) = current.decoder.next()? {
+                if let Some((batch, _)) = current.decoder.next()? {
                     return Ok(Some(batch));
                 }
                 self.current = None;

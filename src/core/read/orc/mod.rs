@@ -26,16 +26,15 @@ use self::stream::Compression;
 use self::tail::{Footer, PostScript, Stripe, StripeFooter};
 use super::assemble::assemble;
 use super::decode::{BATCH_BYTES, MAX_BATCH_ROWS};
-use super::format::{DataFile, Fetched, StillWanted, UnitDecoder, WorkUnit};
-use super::metrics::ReadMetrics;
+use super::format::{DataFile, Fetched, StillWanted, UnitDecoder, Wanted, WorkUnit};
 use super::nested::Spending;
 use super::panics;
 use super::parquet_file::{Part, Source};
 use super::projection::Column;
+use super::row_positions::RowPositions;
 use super::stored::{Selected, select};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
-use crate::spec::NestedField;
 use crate::storage::RawPath;
 
 /// How many bytes at the end of a file are read at first, in the hope that the footer is in them.
@@ -81,8 +80,7 @@ impl OrcFile {
     pub(super) async fn open(
         source: &Source,
         task: &FileScanTask,
-        wanted: &[Arc<NestedField>],
-        output: &SchemaRef,
+        wanted: &Wanted,
     ) -> Result<Self> {
         let path = &task.path;
         let (postscript, footer, tail) = source
@@ -90,11 +88,9 @@ impl OrcFile {
             .await?;
         let file = panics::caught("the ORC metadata", || {
             let footer = Footer::parse(footer, &postscript)?;
-            Self::new(task, &postscript, footer, tail, wanted, output)
+            Self::new(task, &postscript, footer, tail, wanted)
         })
         .map_err(|error| error.in_file(path))?;
-        ReadMetrics::add(&source.metrics.files_opened, 1);
-        ReadMetrics::add(&source.metrics.row_groups_total, file.units.len() as u64);
         Ok(file)
     }
 
@@ -123,11 +119,10 @@ impl OrcFile {
         postscript: &PostScript,
         footer: Footer,
         tail: Part,
-        wanted: &[Arc<NestedField>],
-        output: &SchemaRef,
+        wanted: &Wanted,
     ) -> Result<Self> {
         let stored = schema::fields(&footer.types)?;
-        let (selected, columns) = select(wanted, &stored, task)?;
+        let (selected, columns) = select(&wanted.columns.fields, &stored, task)?;
         let mut needed = Vec::new();
         columns::needed(&footer.types, 0, &selected, &mut needed)?;
         let compression = postscript.compression;
@@ -138,6 +133,7 @@ impl OrcFile {
             .iter()
             .map(|stripe| {
                 let unit = WorkUnit {
+                    start: stripe.offset,
                     first_row,
                     rows: Some(stripe.rows),
                     memory: match needed.is_empty() {
@@ -147,6 +143,7 @@ impl OrcFile {
                             .saturating_add(chunks)
                             .saturating_add(BATCH_BYTES as u64),
                     },
+                    is_skipped: false,
                 };
                 first_row = first_row.saturating_add(stripe.rows);
                 unit
@@ -164,7 +161,7 @@ impl OrcFile {
                 .filter_map(|number| u32::try_from(number).ok())
                 .collect(),
             columns,
-            output: Arc::clone(output),
+            output: Arc::clone(&wanted.columns.schema),
         })
     }
 
@@ -214,8 +211,8 @@ impl DataFile for OrcFile {
         &self.units
     }
 
-    fn missing_column(&self) -> Option<&str> {
-        Column::first_missing(&self.columns)
+    fn columns(&self) -> &[Column] {
+        &self.columns
     }
 
     async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Fetched> {
@@ -253,7 +250,7 @@ impl DataFile for OrcFile {
 }
 
 impl StripeDecoder {
-    fn decode(&mut self) -> Result<Option<RecordBatch>> {
+    fn decode(&mut self) -> Result<Option<(RecordBatch, RowPositions)>> {
         let rows = self.batch_rows.min(self.rows_left);
         if rows == 0 || !(self.still_wanted)() {
             return Ok(None);
@@ -264,6 +261,7 @@ impl StripeDecoder {
         self.rows_left -= rows;
         let first_row = self.next_row;
         self.next_row = first_row.saturating_add(rows);
+        let positions = RowPositions::of(first_row..self.next_row);
         let lacking = usize::try_from(self.substitute_size).unwrap_or(usize::MAX);
         let a_row = (self.spending.spent() / length)
             .saturating_add(lacking)
@@ -271,16 +269,13 @@ impl StripeDecoder {
         let next = BATCH_BYTES / a_row;
         self.batch_rows = (next as u64).clamp(1, MAX_BATCH_ROWS.min(rows.saturating_mul(16)));
         let (columns, output) = (&self.file.columns, &self.file.output);
-        assemble(columns, output, decoded.columns(), first_row, length).map(Some)
+        let batch = assemble(columns, output, decoded.columns(), &positions, length)?;
+        Ok(Some((batch, positions)))
     }
 }
 
 impl UnitDecoder for StripeDecoder {
-    fn next_row(&self) -> u64 {
-        self.next_row
-    }
-
-    fn next(&mut self) -> Result<Option<RecordBatch>> {
+    fn next(&mut self) -> Result<Option<(RecordBatch, RowPositions)>> {
         let path = self.file.path.clone();
         panics::caught("its data", || self.decode()).map_err(|error| error.in_file(&path))
     }

@@ -84,5 +84,13 @@ def codecs():
         )
 
 
+def without_ids():
+    pair = pa.struct([pa.field("a", pa.int32()), pa.field("b", pa.string())])
+    schema = pa.schema([pa.field("n", pa.int64()), pa.field("s", pair), pa.field("text", pa.string())])
+    rows = [{"n": n, "s": {"a": -n, "b": f"b{n}"}, "text": f"row {n}"} for n in range(3)]
+    orc.write_table(pa.Table.from_pylist(rows, schema=schema), os.path.join(HERE, "without_ids.orc"))
+
+
 types()
 codecs()
+without_ids()

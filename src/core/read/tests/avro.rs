@@ -35,7 +35,12 @@ fn put_bytes(file: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// An Avro file of blocks of so many rows, with the schema's text as it stands.
-fn avro(schema: &serde_json::Value, rows: &[Value], codec: Codec, rows_a_block: usize) -> Vec<u8> {
+pub fn avro(
+    schema: &serde_json::Value,
+    rows: &[Value],
+    codec: Codec,
+    rows_a_block: usize,
+) -> Vec<u8> {
     let parsed = AvroSchema::parse(schema).unwrap();
     let writer = GenericDatumWriter::builder(&parsed).build().unwrap();
     let mut file = b"Obj\x01".to_vec();
@@ -60,11 +65,11 @@ fn avro(schema: &serde_json::Value, rows: &[Value], codec: Codec, rows_a_block: 
     file
 }
 
-fn record(fields: serde_json::Value) -> serde_json::Value {
+pub fn record(fields: serde_json::Value) -> serde_json::Value {
     json!({ "type": "record", "name": "table", "fields": fields })
 }
 
-fn row<const N: usize>(values: [(&str, Value); N]) -> Value {
+pub fn row<const N: usize>(values: [(&str, Value); N]) -> Value {
     Value::Record(
         values
             .into_iter()
@@ -73,11 +78,11 @@ fn row<const N: usize>(values: [(&str, Value); N]) -> Value {
     )
 }
 
-fn some(value: Value) -> Value {
+pub fn some(value: Value) -> Value {
     Value::Union(1, Box::new(value))
 }
 
-fn null() -> Value {
+pub fn null() -> Value {
     Value::Union(0, Box::new(Value::Null))
 }
 
@@ -500,6 +505,32 @@ fn ids_decide_and_not_names() {
 }
 
 #[test]
+fn without_ids_and_name_mapping_names_are_those_of_the_schema() {
+    // As Iceberg Java's ProjectionDatumReader, which makes a name mapping of the schema that is wanted.
+    let schema = record(json!([
+        { "name": "s", "type": { "type": "record", "name": "s", "fields": [
+            { "name": "a", "type": "int" }, { "name": "b", "type": "int" } ] } },
+        { "name": "n", "type": "int" } ]));
+    let inner = row([("a", Value::Int(1)), ("b", Value::Int(2))]);
+    let row = row([("s", inner), ("n", Value::Int(3))]);
+    let fields = vec![
+        optional(1, "n", LONG),
+        optional(2, "absent", INT),
+        optional(
+            3,
+            "s",
+            structure([optional(5, "b", INT), optional(6, "absent", INT)]),
+        ),
+    ];
+    let batch = rows(request_of(avro(&schema, &[row], Codec::Null, 1), fields));
+    assert_eq!(batch.column(0).as_primitive::<Int64Type>().value(0), 3);
+    assert!(batch.column(1).is_null(0));
+    let structs = batch.column(2).as_struct();
+    assert_eq!(structs.column(0).as_primitive::<Int32Type>().value(0), 2);
+    assert!(structs.column(1).is_null(0));
+}
+
+#[test]
 fn files_that_contradict_the_schema_are_told() {
     for (stored, wanted, kind, says) in [
         (
@@ -597,24 +628,37 @@ fn a_file_without_rows() {
 }
 
 #[test]
-fn every_shortened_file_is_corrupt_but_at_the_ends_of_blocks() {
-    let rows = nested_rows();
-    let file = avro(&nested(), &rows, Codec::Null, 1);
-    let mut whole = Vec::new();
+fn every_shortened_file_is_corrupt() {
+    let file = avro(&nested(), &nested_rows(), Codec::Null, 1);
+    let read = |length: usize, file_size: usize, record_count| {
+        let mut request = nested_request(file[..length].to_vec());
+        request.tasks[0].file_size = file_size as u64;
+        request.tasks[0].record_count = record_count;
+        count(request)
+    };
+    // Where a file was cut between two blocks, only the manifest knows that there were more.
+    let mut between_blocks = Vec::new();
     for length in 0..file.len() {
-        match read_nested(file[..length].to_vec()) {
-            Ok(rows) => whole.push(rows),
-            Err(error) => {
-                assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
-                assert!(error.message().contains("\"f.avro\""), "{error}");
-            }
+        let error = read(length, file.len(), Some(3)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.message().contains("\"f.avro\""), "{error}");
+        if let Ok(rows) = read(length, file.len(), None) {
+            assert!(error.message().contains("is truncated"), "{error}");
+            between_blocks.push(rows);
+            // A manifest that is wrong about one of both does not make a whole file a cut one.
+            assert_eq!(read(length, length, Some(3)).unwrap(), rows);
+            assert_eq!(read(length, file.len(), Some(rows as u64)).unwrap(), rows);
         }
     }
-    assert_eq!(whole, [0, 1, 2]);
+    assert_eq!(between_blocks, [0, 1, 2]);
+    assert_eq!(read(file.len(), file.len(), Some(3)).unwrap(), 3);
 }
 
 fn read_nested(file: Vec<u8>) -> Result<usize> {
-    let runtime = runtime();
+    count(nested_request(file))
+}
+
+fn nested_request(file: Vec<u8>) -> ReadRequest {
     let fields = vec![
         optional(
             1,
@@ -643,7 +687,12 @@ fn read_nested(file: Vec<u8>) -> Result<usize> {
             map(optional(11, "key", INT), optional(12, "value", STRING)),
         ),
     ];
-    let mut receiver = start(&runtime, request_of(file, fields));
+    request_of(file, fields)
+}
+
+fn count(request: ReadRequest) -> Result<usize> {
+    let runtime = runtime();
+    let mut receiver = start(&runtime, request);
     let mut rows = 0;
     loop {
         match receiver.recv_timeout(std::time::Duration::from_secs(60)) {
@@ -689,4 +738,57 @@ fn lists_that_claim_too_much_are_refused() {
     put_long(&mut file, 1 << 20);
     let error = error_of(request_of(file, wanted));
     assert!(error.message().contains("is truncated"), "{error}");
+}
+
+#[test]
+fn a_delete_file_that_was_cut_between_two_blocks_is_corrupt() {
+    use crate::plan::{DeleteFile, EqualityColumn, EqualityDeletes, FileFormat, TaskDeletes};
+    use crate::storage::RawPath;
+    use std::sync::Arc;
+
+    let schema = record(json!([{ "name": "n", "type": "long", "field-id": 1 }]));
+    let numbers = |numbers: &[i64]| {
+        let rows: Vec<_> = numbers
+            .iter()
+            .map(|n| row([("n", Value::Long(*n))]))
+            .collect();
+        avro(&schema, &rows, Codec::Null, 1)
+    };
+    let (keys, one_key) = (numbers(&[2, 4]), numbers(&[2]));
+    // What is left of `keys` when its last block is cut off.
+    assert!(keys.starts_with(&one_key));
+    let read = |kept: &[u8]| {
+        let files = [
+            ("a.avro", numbers(&[1, 2, 3, 4])),
+            ("keys.avro", kept.to_vec()),
+        ];
+        let mut request = request(MemoryFiles::of(files), vec![optional(1, "n", LONG)]);
+        request.tasks.truncate(1);
+        let deletes = EqualityDeletes {
+            columns: vec![EqualityColumn {
+                path: vec![Arc::new(optional(1, "n", LONG))],
+            }],
+            files: vec![(
+                1,
+                Arc::new(DeleteFile {
+                    path: RawPath("keys.avro".to_owned()),
+                    format: FileFormat::Avro,
+                    file_size: keys.len() as u64,
+                    record_count: Some(2),
+                }),
+            )],
+        };
+        request.tasks[0].deletes = TaskDeletes {
+            equality: vec![Arc::new(deletes)],
+            ..TaskDeletes::default()
+        };
+        count(request)
+    };
+    assert_eq!(read(&keys).unwrap(), 2);
+    let error = read(&one_key).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert!(
+        error.message().contains("\"keys.avro\": is truncated"),
+        "{error}"
+    );
 }

@@ -13,7 +13,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::support::*;
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::{BatchReceiver, ReadRequest, RecvOutcome, read};
+use crate::read::{BatchReceiver, ReadRequest, RecvOutcome, TaskQueue, read};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -401,4 +401,86 @@ fn a_read_that_is_torn_off_does_not_look_complete() {
     assert_eq!(rows, 0);
     assert_eq!(error.expect("an error").kind(), ErrorKind::Internal);
     assert!(matches!(receiver.recv_timeout(PATIENCE), RecvOutcome::Done));
+}
+
+/// Hands out the numbers below a limit, to several reads at once.
+#[derive(Debug)]
+struct Counter {
+    next: AtomicUsize,
+    limit: usize,
+}
+
+impl TaskQueue for Counter {
+    fn next(&self) -> Result<Option<usize>> {
+        let next = self.next.fetch_add(1, Ordering::SeqCst);
+        Ok(Some(next).filter(|next| *next < self.limit))
+    }
+
+    fn fair_share(&self) -> usize {
+        2
+    }
+}
+
+#[test]
+fn reads_that_share_a_queue_read_each_row_once_between_them() {
+    for part_bytes in [1, 3_000, 1 << 30] {
+        let tasks: Vec<_> = ten_files()
+            .tasks()
+            .iter()
+            .flat_map(|task| task.split(part_bytes))
+            .collect();
+        let counter = Arc::new(Counter {
+            next: AtomicUsize::new(0),
+            limit: tasks.len(),
+        });
+        let runtime = runtime();
+        let mut receivers: Vec<_> = (0..3)
+            .map(|_| {
+                let mut files = ten_files();
+                files.delay = Some(Duration::from_millis(1));
+                let mut request = request_of(files);
+                request.tasks = tasks.clone();
+                request.queue = Some(Arc::clone(&counter) as Arc<dyn TaskQueue>);
+                start(&runtime, request)
+            })
+            .collect();
+        let mut seen: Vec<i32> = Vec::new();
+        let mut shares = Vec::new();
+        for receiver in &mut receivers {
+            let before = seen.len();
+            loop {
+                match receiver.recv_timeout(PATIENCE) {
+                    RecvOutcome::Item(batch) => seen.extend(values(&[batch.unwrap()])),
+                    RecvOutcome::Done => break,
+                    RecvOutcome::Timeout => panic!("the read hangs"),
+                }
+            }
+            shares.push(seen.len() - before);
+        }
+        seen.sort_unstable();
+        assert!(seen.into_iter().eq(0..100_000), "{part_bytes}");
+        assert!(
+            shares.iter().filter(|share| **share > 0).count() > 1,
+            "{shares:?}"
+        );
+    }
+}
+
+#[test]
+fn the_parts_of_a_file_have_each_of_its_row_groups_once() {
+    for part_bytes in [1, 777, 5_000] {
+        let files = ten_files();
+        let mut request = request_of(ten_files());
+        request.tasks = files
+            .tasks()
+            .iter()
+            .flat_map(|task| task.split(part_bytes))
+            .collect();
+        assert!(request.tasks.len() > 10);
+        let metrics = Arc::clone(&request.metrics);
+        let batches = try_batches(request).unwrap();
+        assert!(values(&batches).into_iter().eq(0..100_000));
+        assert_eq!(metrics.files_opened.load(Ordering::SeqCst), 10);
+        assert_eq!(metrics.row_groups_total.load(Ordering::SeqCst), 100);
+    }
 }

@@ -45,7 +45,7 @@ fn numbers(rows: std::ops::Range<i64>) -> ArrayRef {
     Arc::new(Int64Array::from_iter_values(rows))
 }
 
-fn positions_file(rows: &[(&str, i64)]) -> Vec<u8> {
+pub fn positions_file(rows: &[(&str, i64)]) -> Vec<u8> {
     let paths = StringArray::from_iter_values(rows.iter().map(|(path, _)| *path));
     let positions = Int64Array::from_iter_values(rows.iter().map(|(_, position)| *position));
     parquet(vec![
@@ -62,14 +62,14 @@ fn positions_file(rows: &[(&str, i64)]) -> Vec<u8> {
     ])
 }
 
-fn vector_blob(positions: &[u64]) -> Vec<u8> {
+pub fn vector_blob(positions: &[u64]) -> Vec<u8> {
     let bitmap: roaring::RoaringTreemap = positions.iter().copied().collect();
     let mut bitmaps = Vec::new();
     bitmap.serialize_into(&mut bitmaps).unwrap();
     blob(&bitmaps)
 }
 
-fn delete_file(files: &MemoryFiles, path: &str) -> Arc<DeleteFile> {
+pub fn delete_file(files: &MemoryFiles, path: &str) -> Arc<DeleteFile> {
     Arc::new(DeleteFile {
         path: RawPath(path.to_owned()),
         format: FileFormat::Parquet,
@@ -244,7 +244,7 @@ fn several_position_delete_files_of_one_data_file_add_up() {
     assert_eq!(sorted_longs(&try_batches(request).unwrap()), [0, 2, 3, 4]);
 }
 
-fn equality_set(
+pub fn equality_set(
     paths: &[&[NestedField]],
     files: Vec<(i64, Arc<DeleteFile>)>,
 ) -> Arc<EqualityDeletes> {
@@ -413,6 +413,43 @@ fn equality_columns_that_a_file_lacks_are_null() {
 }
 
 #[test]
+fn equality_columns_that_a_file_lacks_have_their_default() {
+    let with_default = || NestedField {
+        initial_default: Some(serde_json::json!(8)),
+        ..optional(2, "later", LONG)
+    };
+    for (key, left) in [(Some(8), vec![2]), (None, vec![0, 1, 2, 3])] {
+        let files = MemoryFiles::of([
+            ("data old", file_of(vec![(1, numbers(0..2))], 9)),
+            (
+                "data new",
+                file_of(vec![(1, numbers(2..4)), (2, numbers(7..9))], 9),
+            ),
+            (
+                "keys",
+                file_of(vec![(2, Arc::new(Int64Array::from(vec![key])))], 9),
+            ),
+        ]);
+        let keys = delete_file(&files, "keys");
+        let deletes = equality_set(&[&[with_default()]], vec![(6, keys)]);
+        for fields in [
+            vec![optional(1, "n", LONG)],
+            vec![optional(1, "n", LONG), with_default()],
+        ] {
+            let files = MemoryFiles {
+                files: files.files.clone(),
+                ..MemoryFiles::default()
+            };
+            let mut request = request_of(files, fields);
+            change_tasks(&mut request, |task| {
+                task.deletes.equality = vec![Arc::clone(&deletes)]
+            });
+            assert_eq!(sorted_longs(&try_batches(request).unwrap()), left);
+        }
+    }
+}
+
+#[test]
 fn equality_deletes_apply_by_strictly_greater_sequence_number_key_by_key() {
     let files = MemoryFiles::of([
         ("data", file_of(vec![(1, numbers(0..6))], 4)),
@@ -499,7 +536,7 @@ fn equality_columns_in_structs_that_are_selected_without_them() {
         left.column(0).data_type(),
         &crate::read::arrow_type(&only_a)
     );
-    // `s.b` is null where `s` is.
+    // "If a parent struct column is null it implies the leaf column is null", says the spec.
     assert_eq!(
         left.column(1).as_primitive::<Int64Type>().values()[..],
         [0, 2]
@@ -610,6 +647,34 @@ fn deletes_that_take_too_much_memory_are_an_error() {
         task.deletes.equality = vec![Arc::clone(&deletes)]
     });
     assert_eq!(error_of(request).kind(), ErrorKind::MemoryLimit);
+}
+
+#[test]
+fn a_million_equality_keys_of_two_columns_fit_into_the_default_memory() {
+    /// What `iceberg_fdw.scan_memory` is if nobody sets it.
+    const DEFAULT_MEMORY: usize = 256 << 20;
+    const KEYS: i64 = 1_000_000;
+    // The data file has the first of the keys' odd numbers among others.
+    let columns_of = |rows: i64, number: &dyn Fn(i64) -> i64| {
+        let numbers = Int64Array::from_iter_values((0..rows).map(number));
+        let texts = (0..rows).map(|n| format!("00000000-0000-4000-8000-{:012}", number(n)));
+        let texts = StringArray::from_iter_values(texts);
+        file_of(vec![(1, Arc::new(numbers)), (2, Arc::new(texts))], 200_000)
+    };
+    let files = MemoryFiles::of([
+        ("data", columns_of(1_000, &|n| n)),
+        ("keys", columns_of(KEYS, &|n| 2 * n + 1)),
+    ]);
+    let keys = delete_file(&files, "keys");
+    let columns: [&[NestedField]; 2] = [&[optional(1, "n", LONG)], &[optional(2, "t", STRING)]];
+    let deletes = equality_set(&columns, vec![(6, keys)]);
+    let mut request = request_of(files, vec![optional(1, "n", LONG)]);
+    request.memory = DEFAULT_MEMORY;
+    change_tasks(&mut request, |task| {
+        task.deletes.equality = vec![Arc::clone(&deletes)]
+    });
+    let even: Vec<_> = (0..1_000).step_by(2).collect();
+    assert_eq!(sorted_longs(&try_batches(request).unwrap()), even);
 }
 
 #[test]

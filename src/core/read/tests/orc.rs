@@ -12,13 +12,6 @@ use crate::error::{ErrorKind, Result};
 use crate::read::ReadRequest;
 use crate::spec::{NestedField, PrimitiveType};
 
-fn testdata(name: &str) -> Vec<u8> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("read/testdata")
-        .join(name);
-    std::fs::read(path).unwrap()
-}
-
 fn request_of(file: Vec<u8>, fields: Vec<NestedField>) -> ReadRequest {
     request(MemoryFiles::of([("f.orc", file)]), fields)
 }
@@ -190,6 +183,38 @@ fn a_struct_of_which_the_file_has_no_member_keeps_its_nulls() {
     for row in 0..600 {
         assert_eq!(structs.is_null(row), row % 11 == 0);
         assert!(structs.column(0).is_null(row));
+    }
+}
+
+#[test]
+fn without_ids_and_name_mapping_names_are_those_of_the_schema() {
+    // As Iceberg Java's OrcIterable, which makes a name mapping of the schema that is wanted.
+    let batch = rows(request_of(
+        testdata("without_ids.orc"),
+        vec![
+            optional(9, "text", STRING),
+            optional(
+                5,
+                "s",
+                structure([optional(7, "b", STRING), optional(6, "absent", INT)]),
+            ),
+            optional(1, "absent", INT),
+            optional(2, "n", LONG),
+        ],
+    ));
+    let structs = batch.column(1).as_struct();
+    for row in 0..3 {
+        assert_eq!(
+            batch.column(0).as_string_view().value(row),
+            format!("row {row}")
+        );
+        assert_eq!(
+            structs.column(0).as_string_view().value(row),
+            format!("b{row}")
+        );
+        assert!(structs.column(1).is_null(row) && batch.column(2).is_null(row));
+        let numbers = batch.column(3).as_primitive::<Int64Type>();
+        assert_eq!(numbers.value(row), row as i64);
     }
 }
 

@@ -105,6 +105,14 @@ impl FileReader for MemoryFiles {
     }
 }
 
+/// A file of `testdata`.
+pub fn testdata(name: &str) -> Vec<u8> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("read/testdata")
+        .join(name);
+    std::fs::read(path).unwrap()
+}
+
 /// An Arrow field with a Parquet field id.
 pub fn with_id(id: i32, field: Field) -> Field {
     let metadata = HashMap::from([(PARQUET_FIELD_ID_META_KEY.to_owned(), id.to_string())]);
@@ -252,6 +260,7 @@ pub fn request(files: MemoryFiles, fields: Vec<NestedField>) -> ReadRequest {
         schema: Arc::new(Schema::new(0, Vec::new(), StructType::new(fields))),
         columns,
         tasks: files.tasks(),
+        queue: None,
         files: Arc::new(files),
         levels: PruningLevels::ALL,
         threads: 1,

@@ -65,7 +65,7 @@ impl PossibleValues {
     /// of texts and bytes maybe cut short. What cannot be relied on is left out.
     #[must_use]
     pub fn between(
-        mut self,
+        self,
         value_type: &PrimitiveType,
         lower: Option<&[u8]>,
         upper: Option<&[u8]>,
@@ -81,12 +81,24 @@ impl PossibleValues {
         }
         let read = |bytes: &[u8]| PrimitiveValue::from_bytes(value_type, bytes).ok();
         let (lower, upper) = (lower.and_then(read), upper.and_then(read));
-        // Writers that took NaN into account where it came first had no use of the other values.
-        if lower.iter().chain(&upper).any(is_nan) {
+        // In the signed order of UUIDs, those from 80.. on are the least: one bound alone tells nothing.
+        if *value_type == PrimitiveType::Uuid && (lower.is_none() || upper.is_none()) {
             return self;
         }
-        let lower = lower.map(lowest_meant);
-        let upper = upper.map(greatest_meant);
+        self.within(lower.map(lowest_meant), upper.map(greatest_meant))
+    }
+
+    /// The same, between these ends, as far as they can be relied on.
+    #[must_use]
+    pub fn within(mut self, lower: Option<PrimitiveValue>, upper: Option<UpperEnd>) -> Self {
+        // Writers that took NaN into account where it came first had no use of the other values.
+        if lower
+            .iter()
+            .chain(upper.as_ref().map(UpperEnd::value))
+            .any(is_nan)
+        {
+            return self;
+        }
         let crossed = lower
             .as_ref()
             .zip(upper.as_ref())
@@ -134,6 +146,17 @@ impl PossibleValues {
                 .as_ref()
                 .is_none_or(|lower| compare_values(lower, value).is_none_or(Ordering::is_le))
             && self.upper.as_ref().is_none_or(|upper| upper.reaches(value))
+    }
+
+    /// Whether a value may be among these and among others, where null is null and NaN is NaN.
+    pub fn may_share_a_value_with(&self, other: &Self) -> bool {
+        let reaches = |left: &Self, right: &Self| match (&left.upper, &right.lower) {
+            (Some(upper), Some(lower)) => upper.reaches(lower),
+            _ => true,
+        };
+        (self.nulls && other.nulls)
+            || (self.nans && other.nans)
+            || (self.others && other.others && reaches(self, other) && reaches(other, self))
     }
 
     /// What a check may be on values that are neither null nor NaN.
@@ -293,3 +316,7 @@ fn bytes(value: &PrimitiveValue) -> Option<&[u8]> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+#[path = "possible_values_tests.rs"]
+mod tests;

@@ -237,3 +237,7 @@ fn before(value: PrimitiveValue) -> Option<PrimitiveValue> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+#[path = "transformed_tests.rs"]
+mod tests;

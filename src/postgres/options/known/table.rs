@@ -302,13 +302,17 @@ pub const OPTIONS: &[OptionRow] = &[
                 "_last_updated_sequence_number",
                 "_spec_id",
                 "_partition",
+                "_change_type",
+                "_change_ordinal",
+                "_commit_snapshot_id",
             ],
             later: &[],
         },
         "What the column tells about the row, instead of something in it: the data file (text), the \
          position in it from 0 (int8), the row's id in tables of format version 3 and the sequence \
          number of its last change (int8 both), the partition spec of the file (int4), its \
-         partition (jsonb)",
+         partition (jsonb); and of changes their kind (text), their snapshot's place among those \
+         that are read (int4), and that snapshot (int8)",
     ),
     row(
         "import_collate",

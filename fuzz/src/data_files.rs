@@ -1,13 +1,14 @@
-//! Parquet data files, read as each of a few schemas. Spec: Parquet in Appendix A.
+//! Data files of every format, read as each of a few schemas. Spec: Appendix A.
 
 use std::sync::{Arc, LazyLock};
 
+use iceberg_core::plan::FileFormat;
 use iceberg_core::spec::Schema;
 
 use super::check_error;
 use super::reading::{MemoryFiles, count_rows};
 
-const FILE: &str = "data.parquet";
+const FILE: &str = "data";
 
 /// One with every primitive type, one with nested types, and one without columns.
 static SCHEMAS: LazyLock<[Arc<Schema>; 3]> = LazyLock::new(|| {
@@ -52,11 +53,27 @@ static SCHEMAS: LazyLock<[Arc<Schema>; 3]> = LazyLock::new(|| {
     .map(|schema| Arc::new(Schema::parse(schema).expect("a schema")))
 });
 
-/// A data file: understood if a schema with columns fits it.
+/// A Parquet data file.
 pub fn parquet_file(input: &[u8]) -> bool {
+    data_file(input, FileFormat::Parquet)
+}
+
+/// An ORC data file.
+pub fn orc_file(input: &[u8]) -> bool {
+    data_file(input, FileFormat::Orc)
+}
+
+/// An Avro data file.
+pub fn avro_file(input: &[u8]) -> bool {
+    data_file(input, FileFormat::Avro)
+}
+
+/// A data file: understood if a schema with columns fits it.
+fn data_file(input: &[u8], format: FileFormat) -> bool {
     let [primitive, nested, empty] = SCHEMAS.each_ref().map(|schema| {
         let files = MemoryFiles::of([(FILE, input)]);
-        let task = files.task(FILE);
+        let mut task = files.task(FILE);
+        task.format = format;
         let read = count_rows(files, task, schema);
         read.map_err(|error| check_error(&error, FILE)).ok()
     });

@@ -1,41 +1,98 @@
-//! The columns that a file is read with when equality deletes apply to it: those that the query
-//! wants, and those that the deletes compare. Spec: "Equality Delete Files".
+//! The columns that a file is read with: those that come out, and those that only filters and
+//! deletes look at. Spec: "Scan Planning", "Equality Delete Files".
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, StructArray, make_array};
+use arrow::array::{
+    Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StructArray, make_array,
+};
 use arrow::buffer::NullBuffer;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, SchemaRef};
 
+use super::arrow_types::struct_fields;
+use super::projection::output_schema;
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::EqualityColumn;
-use crate::read::arrow_types::struct_fields;
 use crate::spec::{NestedField, StructType, Type};
 
 /// Where a column is in a batch: its top-level column, then places in structs.
 pub(super) type Place = Vec<usize>;
 
-/// Makes `fields` also have a column that deletes compare, and tells where it is then. What is
-/// added follows what is there.
-///
-/// # Errors
-/// `Corrupt` where one schema has a struct and another has not.
+/// The columns that a file is read with.
+#[derive(Debug)]
+pub(super) struct ReadColumns {
+    /// The columns to read.
+    pub(super) fields: Arc<[Arc<NestedField>]>,
+    /// Their schema.
+    pub(super) schema: SchemaRef,
+    /// The columns and the schema that come out, where these are others.
+    narrower: Option<(SchemaRef, Arc<[Arc<NestedField>]>)>,
+}
+
+impl ReadColumns {
+    /// Reads these fields.
+    pub(super) fn all(fields: &[Arc<NestedField>]) -> Self {
+        Self {
+            fields: fields.into(),
+            schema: output_schema(fields),
+            narrower: None,
+        }
+    }
+
+    /// Reads `fields`, which are those that are wanted and what [`add_column`] made of them.
+    pub(super) fn new(
+        fields: Vec<Arc<NestedField>>,
+        wanted: &Arc<[Arc<NestedField>]>,
+        output: &SchemaRef,
+    ) -> Self {
+        if fields[..] == wanted[..] {
+            return Self {
+                fields: Arc::clone(wanted),
+                schema: Arc::clone(output),
+                narrower: None,
+            };
+        }
+        Self {
+            schema: output_schema(&fields),
+            fields: fields.into(),
+            narrower: Some((Arc::clone(output), Arc::clone(wanted))),
+        }
+    }
+
+    /// A batch without what was added.
+    pub(super) fn output(&self, batch: RecordBatch) -> Result<RecordBatch> {
+        let Some((schema, wanted)) = &self.narrower else {
+            return Ok(batch);
+        };
+        let columns = batch
+            .columns()
+            .iter()
+            .zip(wanted.iter())
+            .map(|(column, field)| without_added(column, &field.field_type))
+            .collect::<Result<Vec<_>>>()?;
+        batch_of(Arc::clone(schema), columns, batch.num_rows())
+    }
+}
+
+/// A batch of so many rows, of which there may be no columns.
+pub(super) fn batch_of(
+    schema: SchemaRef,
+    columns: Vec<ArrayRef>,
+    rows: usize,
+) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema, columns, &options)
+        .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
+}
+
+/// Makes `fields` also have the column at the end of a path through structs, and tells where it is
+/// then; `None` where `fields` have something else on the way. What is added follows what is there.
 pub(super) fn add_column(
     fields: &mut Vec<Arc<NestedField>>,
-    column: &EqualityColumn,
-) -> Result<Place> {
-    let mut place = Vec::with_capacity(column.path.len());
-    add_path(fields, &column.path, &mut place).ok_or_else(|| {
-        Error::new(
-            ErrorKind::Corrupt,
-            format!(
-                "equality deletes compare \"{}\", which schemas of the table have at different \
-                 depths",
-                column.name()
-            ),
-        )
-    })?;
-    Ok(place)
+    path: &[Arc<NestedField>],
+) -> Option<Place> {
+    let mut place = Vec::with_capacity(path.len());
+    add_path(fields, path, &mut place)?;
+    Some(place)
 }
 
 fn add_path(
@@ -89,12 +146,7 @@ fn structure(fields: Vec<Arc<NestedField>>) -> Type {
 
 /// The column at a place; null where a struct around it is.
 pub(super) fn column_at(columns: &[ArrayRef], place: &[usize]) -> Result<ArrayRef> {
-    let absent = || {
-        Error::new(
-            ErrorKind::Internal,
-            "a column that deletes compare is absent",
-        )
-    };
+    let absent = || Error::new(ErrorKind::Internal, "a column that was added is absent");
     let (first, rest) = place.split_first().ok_or_else(absent)?;
     let mut array = Arc::clone(columns.get(*first).ok_or_else(absent)?);
     let mut around: Option<NullBuffer> = None;
@@ -118,7 +170,7 @@ pub(super) fn column_at(columns: &[ArrayRef], place: &[usize]) -> Result<ArrayRe
 }
 
 /// A column without what was added to its structs.
-pub(super) fn without_added(array: &ArrayRef, wanted: &Type) -> Result<ArrayRef> {
+fn without_added(array: &ArrayRef, wanted: &Type) -> Result<ArrayRef> {
     let Type::Struct(wanted) = wanted else {
         return Ok(Arc::clone(array));
     };
