@@ -75,7 +75,7 @@ IMPORT FOREIGN SCHEMA shop FROM SERVER import_lake INTO imported
 IMPORT FOREIGN SCHEMA nowhere FROM SERVER import_lake INTO imported;
 IMPORT FOREIGN SCHEMA "shop/orders" FROM SERVER import_lake INTO imported;
 IMPORT FOREIGN SCHEMA "..shop" FROM SERVER import_lake INTO imported;
-IMPORT FOREIGN SCHEMA "s3://bucket/shop" FROM SERVER import_lake INTO imported;
+IMPORT FOREIGN SCHEMA "hdfs://host/shop" FROM SERVER import_lake INTO imported;
 \set VERBOSITY default
 CREATE SERVER import_nothing FOREIGN DATA WRAPPER iceberg_fdw;
 IMPORT FOREIGN SCHEMA shop FROM SERVER import_nothing INTO imported;

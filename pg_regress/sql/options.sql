@@ -24,7 +24,10 @@ ALTER SERVER options_lake OPTIONS (ADD import_collate 'C');
 -- Servers: values.
 ALTER SERVER options_lake OPTIONS (SET warehouse '');
 ALTER SERVER options_lake OPTIONS (SET warehouse 'lake');
-ALTER SERVER options_lake OPTIONS (SET warehouse 's3://bucket/lake');
+ALTER SERVER options_lake OPTIONS (SET warehouse 'hdfs://host/lake');
+ALTER SERVER options_lake OPTIONS (SET warehouse 'https://me:hush@host/lake');
+ALTER SERVER options_lake OPTIONS (ADD endpoint 'localhost:9000');
+ALTER SERVER options_lake OPTIONS (ADD endpoint 'https://me:hush@host');
 ALTER SERVER options_lake OPTIONS (SET allowed_locations '/a,,/b');
 ALTER SERVER options_lake OPTIONS (SET metadata_staleness_ms '-1');
 ALTER SERVER options_lake OPTIONS (SET metadata_staleness_ms '2147483648');
@@ -32,9 +35,26 @@ ALTER SERVER options_lake OPTIONS (ADD updatable 'perhaps');
 ALTER SERVER options_lake OPTIONS (SET catalog_type 'rest');
 ALTER SERVER options_lake OPTIONS (SET catalog_type 'resst');
 -- Servers: known, but not supported yet.
-ALTER SERVER options_lake OPTIONS (ADD region 'eu-central-1');
 ALTER SERVER options_lake OPTIONS (ADD uri 'http://localhost:8181');
+-- Servers: how stores are reached. Two switches are for superusers, who alone may then change anything.
+ALTER SERVER options_lake OPTIONS (ADD region 'eu-north-1', ADD endpoint 'http://localhost:9000', ADD allow_http 'on',
+                                   SET warehouse 's3a://bucket/lake');
+CREATE ROLE options_owner;
+GRANT USAGE ON FOREIGN DATA WRAPPER iceberg_fdw TO options_owner;
+ALTER SERVER options_lake OWNER TO options_owner;
+SET ROLE options_owner;
 ALTER SERVER options_lake OPTIONS (ADD use_ambient_credentials 'true');
+ALTER SERVER options_lake OPTIONS (ADD allow_link_local '1');
+ALTER SERVER options_lake OPTIONS (ADD use_ambient_credentials 'false');
+RESET ROLE;
+ALTER SERVER options_lake OPTIONS (SET use_ambient_credentials 'true');
+SET ROLE options_owner;
+ALTER SERVER options_lake OPTIONS (SET endpoint 'http://elsewhere');
+RESET ROLE;
+ALTER SERVER options_lake OWNER TO CURRENT_USER;
+REVOKE USAGE ON FOREIGN DATA WRAPPER iceberg_fdw FROM options_owner;
+DROP ROLE options_owner;
+ALTER SERVER options_lake OPTIONS (DROP use_ambient_credentials);
 
 -- Secrets stand in user mappings only and are never repeated.
 ALTER SERVER options_lake OPTIONS (ADD secret_access_key 'hush');

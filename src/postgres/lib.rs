@@ -18,4 +18,5 @@ pub mod types;
 #[pgrx::pg_guard]
 pub extern "C-unwind" fn _PG_init() {
     session::settings::define();
+    fdw::statistics::install();
 }

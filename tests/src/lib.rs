@@ -14,6 +14,7 @@ pub mod literal;
 pub mod postgres_text;
 pub mod process;
 pub mod random;
+pub mod stores;
 pub mod synthetic;
 pub mod value;
 pub mod variant;

@@ -214,7 +214,6 @@ fn one_file_is_shared_by_its_row_groups() {
     );
     for part in [
         "\"Row Groups Total\": 64",
-        "\"Rows Read\": 6398",
         "\"Rows Deleted\": 2",
         "\"Data Files Read\": 1",
         "\"Workers Launched\"",

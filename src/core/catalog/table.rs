@@ -7,7 +7,7 @@ use super::path::{MetadataSelection, names_metadata_file, resolve_metadata_file}
 use crate::error::Result;
 use crate::spec::TableMetadata;
 use crate::storage::{
-    Location, MetadataCache, SharedFileReader, Storage, StorageCounters, TableFiles,
+    Location, MetadataCache, SharedFileReader, Storage, StorageCounters, StoreSettings, TableFiles,
 };
 
 /// Which table to open and how.
@@ -24,6 +24,8 @@ pub struct TableOptions {
     pub warehouse: Option<String>,
     /// Further such directories.
     pub allowed_locations: Vec<String>,
+    /// How remote stores are reached, and with whose rights.
+    pub stores: StoreSettings,
 }
 
 impl TableOptions {
@@ -92,7 +94,7 @@ pub async fn open_cached_table(
     options: TableOptions,
     cache: Option<Arc<MetadataCache>>,
 ) -> Result<Table> {
-    let storage = Storage::with_cache(cache);
+    let storage = Storage::with_settings(options.stores).with_cache(cache);
     let location = Location::parse(&options.location)?;
     let places = parse_places(options.warehouse.as_deref(), &options.allowed_locations)?;
     let found = resolve_metadata_file(&storage, &location, &options.selection, &places).await?;

@@ -45,9 +45,9 @@ impl Facts {
         }
     }
 
-    /// What values a term that is a field may have, as far as that can be said at once.
-    pub fn field_values(&self, term: &Term) -> PossibleValues {
-        let unknown = PossibleValues::unknown(&term.field_type);
+    /// What values the term may have, as far as that can be said at once.
+    pub fn term_values(&self, term: &Term) -> PossibleValues {
+        let unknown = PossibleValues::unknown(&term.value_type());
         let known = |of: fn(&PossibleValues) -> bool| self.values.iter().all(of);
         PossibleValues {
             nulls: unknown.nulls && known(|values| values.nulls),

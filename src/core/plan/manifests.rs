@@ -66,6 +66,7 @@ struct ManifestListParser(String);
 
 impl Parser for ManifestListParser {
     type Parsed = Vec<ManifestFile>;
+    const UNIQUE_NAMES: bool = true;
 
     fn parse(&self, content: Bytes) -> Result<Self::Parsed> {
         read_manifest_list(&self.0, content)
@@ -88,6 +89,7 @@ struct ManifestParser {
 
 impl Parser for ManifestParser {
     type Parsed = Manifest;
+    const UNIQUE_NAMES: bool = true;
 
     fn parse(&self, content: Bytes) -> Result<Manifest> {
         Manifest::open(&self.listed, content, |spec_id| {

@@ -18,6 +18,8 @@ mod partition_facts;
 mod partition_fields;
 mod pruning;
 mod refuse;
+mod sample;
+mod selectivity;
 mod split;
 
 use std::ops::Range;
@@ -31,6 +33,7 @@ pub(crate) use delete_index::{delete_file, deletion_vector};
 pub use files::plan_files;
 pub(crate) use manifests::list_manifests;
 pub use partition_fields::TaskPartitionField;
+pub use sample::Sample;
 
 pub use crate::spec::FileFormat;
 use crate::spec::{Partition, RowFilter};
@@ -92,6 +95,9 @@ pub struct ScanPlan {
     pub delete_files_total: usize,
     /// Rows of the tasks, deleted ones included; `None` where a file's number of rows is unknown.
     pub records: Option<u64>,
+    /// About how many of these rows the filter wants, deleted ones included; `None` where a file's number of rows is
+    /// unknown. Each file counts by its own bounds, as if values lay evenly between them.
+    pub wanted_records: Option<f64>,
     /// Positions in the deletion vectors and position delete files of the tasks, as far as the
     /// manifests tell.
     pub deleted_positions: u64,

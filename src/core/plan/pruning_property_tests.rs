@@ -417,6 +417,9 @@ fn told_of(rows: &[Option<V>], told: &Told) -> ColumnStats {
     }
 }
 
+/// A partition, and the rows in it.
+type Partitioned = (Vec<Option<V>>, Vec<Option<V>>);
+
 #[derive(Debug, Clone)]
 struct Case {
     field_type: PrimitiveType,
@@ -482,12 +485,12 @@ impl Case {
     }
 
     /// The rows by partition.
-    fn partitions(&self) -> Vec<(Vec<Option<V>>, Vec<Option<V>>)> {
+    fn partitions(&self) -> Vec<Partitioned> {
         let same = |left: &[Option<V>], right: &[Option<V>]| {
             let text = |values: &[Option<V>]| format!("{values:?}");
             text(left) == text(right)
         };
-        let mut partitions: Vec<(Vec<Option<V>>, Vec<Option<V>>)> = Vec::new();
+        let mut partitions: Vec<Partitioned> = Vec::new();
         for row in &self.rows {
             let Some(tuple) = self.tuple(row.as_ref()) else {
                 continue;
@@ -513,7 +516,7 @@ impl Case {
         holds(exact, row.as_ref()) && holds(inexact, row.as_ref())
     }
 
-    fn manifest(&self, partitions: &[(Vec<Option<V>>, Vec<Option<V>>)]) -> ManifestFile {
+    fn manifest(&self, partitions: &[Partitioned]) -> ManifestFile {
         let summaries = (0..self.fields.len()).map(|place| {
             let values: Vec<_> = partitions
                 .iter()
@@ -562,7 +565,8 @@ proptest! {
         for (tuple, rows) in &partitions {
             let file = case.file(tuple, rows);
             match files.judge(&file) {
-                Judgement::Read { residual, facts } => {
+                Judgement::Read { residual, facts, share } => {
+                    prop_assert!((0.0..=1.0).contains(&share), "{share} of {file:?}");
                     for row in rows {
                         for (left, whole) in [
                             (&residual.exact, &case.filter.rows.exact),

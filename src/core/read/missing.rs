@@ -259,7 +259,7 @@ fn or_null(row: Option<ArrayRef>, field_type: &Type) -> ArrayRef {
 }
 
 /// A value as an array of one row, of the Arrow type that batches have for `primitive`.
-fn row_of_value(value: &PrimitiveValue, primitive: &PrimitiveType) -> Result<ArrayRef> {
+pub fn row_of_value(value: &PrimitiveValue, primitive: &PrimitiveType) -> Result<ArrayRef> {
     let data_type = arrow_type(&Type::Primitive(primitive.clone()));
     let array: ArrayRef = match value {
         PrimitiveValue::Boolean(value) => Arc::new(BooleanArray::from(vec![*value])),

@@ -46,6 +46,7 @@ pub use channel::{BatchReceiver, RecvOutcome};
 pub use deletes::{PositionDeleteRows, read_deletion_vector};
 pub use metadata_columns::{MetadataColumn, OutputColumn};
 pub use metrics::ReadMetrics;
+pub use missing::row_of_value;
 pub use rewritten::find_rewritten_rows;
 pub use task_queue::TaskQueue;
 

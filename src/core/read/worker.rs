@@ -30,7 +30,7 @@ use super::task_queue::{NextTask, Tasks};
 use super::wanted_rows::WantedRows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
-use crate::spec::{NestedField, PruningLevels, Schema};
+use crate::spec::{NestedField, Predicate, PruningLevels, RowFilter, Schema};
 
 /// How many files may be opened, and how many row groups fetched, ahead of the decoders, however
 /// little memory they need. A read begins with fewer and grows as rows are used, so that one that
@@ -59,7 +59,7 @@ struct WantedColumns {
     fields: Arc<[Arc<NestedField>]>,
     /// Their schema.
     output: SchemaRef,
-    /// How rows may be passed over.
+    /// What may be passed over.
     levels: PruningLevels,
 }
 
@@ -267,6 +267,16 @@ fn open(
         if filter.as_ref().is_some_and(BatchFilter::wants_nothing) {
             return Ok(None);
         }
+        // Which rows are left out, where only those are that nobody checks again.
+        let only_exact = if wanted.levels.rows {
+            None
+        } else {
+            let rows = RowFilter {
+                exact: task.residual.exact.clone(),
+                inexact: Predicate::True,
+            };
+            Some(BatchFilter::new(&rows, &wanted.table, &mut fields)?)
+        };
         let only_deleted = task
             .change
             .as_ref()
@@ -290,7 +300,10 @@ fn open(
         }
         let row_groups = units_of_part(&*file, part).count() as u64;
         ReadMetrics::add(&source.metrics.row_groups_total, row_groups);
-        let filter = in_file.filter_in_file(file.columns());
+        let filter = match only_exact {
+            Some(filter) => filter.and_then(|filter| filter.in_file(file.columns())),
+            None => in_file.filter_in_file(file.columns()),
+        };
         let rows = WantedRows {
             columns: in_file.columns,
             filter,

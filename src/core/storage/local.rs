@@ -2,7 +2,6 @@
 //! Spec: "Paths in Metadata"; the name of a file is taken byte for byte.
 
 use std::collections::HashMap;
-use std::error::Error as StdError;
 use std::fs;
 use std::io::ErrorKind as IoErrorKind;
 use std::ops::Range;
@@ -16,6 +15,7 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
 
 use super::directory::{Directory, DirectoryEntry, is_settled};
+use super::fault::error_chain;
 use super::location::Location;
 use super::metadata_cache::FileVersion;
 use super::reach::ResolvedPath;
@@ -268,13 +268,6 @@ fn store_error(location: &Location, error: object_store::Error) -> Error {
         format!("file \"{location}\" cannot be read: {error}"),
     )
     .with_source(error)
-}
-
-/// The error and what it came from, outermost first.
-fn error_chain<'a>(
-    error: &'a (dyn StdError + 'static),
-) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |error| (*error).source())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! An absolute location as users and metadata write it, taken literally, and how locations nest.
 //! Spec: "Paths in Metadata": locations are strings, not URLs; nothing in them is decoded or encoded.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -17,6 +18,23 @@ pub struct Location {
     authority: String,
     /// Starts with `/`, or is empty for `scheme://authority`.
     path: String,
+}
+
+/// A kind of store, told by the scheme of a location.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Backend {
+    /// The file system of this machine.
+    Local,
+    /// Amazon S3 and what speaks its protocol.
+    S3,
+    /// Google Cloud Storage.
+    Google,
+    /// Azure Blob Storage and Data Lake Storage.
+    Azure,
+    /// A web server.
+    Http,
+    /// None that this program knows.
+    Other,
 }
 
 impl Location {
@@ -91,6 +109,43 @@ impl Location {
         self.scheme.as_deref().unwrap_or("file")
     }
 
+    /// The kind of store that the location is in.
+    pub fn backend(&self) -> Backend {
+        match self.scheme() {
+            "file" => Backend::Local,
+            "s3" | "s3a" | "s3n" => Backend::S3,
+            "gs" => Backend::Google,
+            "abfs" | "abfss" | "wasb" | "wasbs" | "az" => Backend::Azure,
+            "http" | "https" => Backend::Http,
+            _ => Backend::Other,
+        }
+    }
+
+    /// What stands between `//` and the path: a bucket, a container, a host; empty for local locations.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// Scheme and authority in one spelling for each store: `s3a://bucket` is `s3://bucket`.
+    fn store(&self) -> (&str, Cow<'_, str>) {
+        let scheme = self.scheme();
+        match self.backend() {
+            Backend::S3 => ("s3", Cow::Borrowed(&self.authority)),
+            // Both endpoints of an account serve the same containers.
+            Backend::Azure => match self.authority.split_once('@') {
+                Some((container, host)) => {
+                    let account = host.split('.').next().unwrap_or_default();
+                    ("az", Cow::Owned(format!("{container}@{account}")))
+                }
+                None => ("az", Cow::Borrowed(&self.authority)),
+            },
+            Backend::Http => (scheme, Cow::Owned(self.authority.to_ascii_lowercase())),
+            Backend::Local | Backend::Google | Backend::Other => {
+                (scheme, Cow::Borrowed(&self.authority))
+            }
+        }
+    }
+
     /// The path within the store, as it was written.
     pub fn path(&self) -> &str {
         &self.path
@@ -129,7 +184,7 @@ impl Location {
     /// Locally, empty and `.` segments do not count, as the file system has it; elsewhere every
     /// byte does.
     pub fn strip_prefix(&self, base: &Self) -> Option<&str> {
-        if self.scheme != base.scheme || self.authority != base.authority {
+        if self.store() != base.store() {
             return None;
         }
         let rest = if self.is_local() {
@@ -243,6 +298,45 @@ mod tests {
 
     fn location(text: &str) -> Location {
         Location::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn schemes_of_one_store_are_one() {
+        let table = location("s3://bucket/wh/t");
+        for scheme in ["s3", "s3a", "s3n", "S3A"] {
+            let file = location(&format!("{scheme}://bucket/wh/t/data/a"));
+            assert_eq!(file.strip_prefix(&table), Some("/data/a"), "{scheme}");
+            assert!(table.is_under(&location(&format!("{scheme}://bucket/wh"))));
+        }
+        let table = location("abfss://c@account.dfs.core.windows.net/t");
+        for file in [
+            "abfs://c@account.dfs.core.windows.net/t/a",
+            "wasbs://c@account.blob.core.windows.net/t/a",
+        ] {
+            assert_eq!(location(file).strip_prefix(&table), Some("/a"), "{file}");
+        }
+        assert!(location("https://Host.org/t/a").is_under(&location("HTTPS://host.ORG/t")));
+        for (file, table) in [
+            ("s3://bucket2/t/a", "s3://bucket/t"),
+            ("s3://Bucket/t/a", "s3://bucket/t"),
+            ("gs://bucket/t/a", "s3://bucket/t"),
+            ("s3://bucket/T/a", "s3://bucket/t"),
+            ("s3://bucket/t//../a", "s3://bucket/t"),
+            ("http://host/t/a", "https://host/t"),
+            ("https://host:444/t/a", "https://host/t"),
+            (
+                "abfss://d@account.dfs.core.windows.net/t/a",
+                "abfss://c@account.dfs.core.windows.net/t",
+            ),
+            (
+                "abfss://c@other.dfs.core.windows.net/t/a",
+                "abfss://c@account.dfs.core.windows.net/t",
+            ),
+        ] {
+            let file = Location::parse(file);
+            let is_under = file.is_ok_and(|file| file.is_under(&location(table)));
+            assert!(!is_under, "{table}");
+        }
     }
 
     #[test]

@@ -14,6 +14,9 @@ pub trait Parser: Send + Sync + 'static {
     /// What the content becomes.
     type Parsed: Send + Sync + 'static;
 
+    /// Whether a file of this kind is never written again under the name of another.
+    const UNIQUE_NAMES: bool;
+
     /// Parses the content.
     ///
     /// # Errors
@@ -35,6 +38,9 @@ pub trait AnyParser: Send + Sync + 'static {
     /// The type of what it makes.
     fn parsed_type(&self) -> TypeId;
 
+    /// [`Parser::UNIQUE_NAMES`].
+    fn has_unique_names(&self) -> bool;
+
     /// Parses, and tells the size of what it made.
     ///
     /// # Errors
@@ -48,6 +54,10 @@ pub trait AnyParser: Send + Sync + 'static {
 impl<P: Parser> AnyParser for P {
     fn parsed_type(&self) -> TypeId {
         TypeId::of::<P::Parsed>()
+    }
+
+    fn has_unique_names(&self) -> bool {
+        P::UNIQUE_NAMES
     }
 
     fn parse_any(&self, content: Bytes) -> Result<(AnyParsed, usize)> {
@@ -251,6 +261,7 @@ mod tests {
 
     impl Parser for Text {
         type Parsed = String;
+        const UNIQUE_NAMES: bool = false;
 
         fn parse(&self, content: Bytes) -> Result<String> {
             Ok(format!("{}{}", self.0, String::from_utf8_lossy(&content)))
@@ -269,6 +280,7 @@ mod tests {
 
     impl Parser for Length {
         type Parsed = usize;
+        const UNIQUE_NAMES: bool = false;
 
         fn parse(&self, content: Bytes) -> Result<usize> {
             Ok(content.len())

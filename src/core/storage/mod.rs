@@ -1,12 +1,22 @@
 //! From the paths that metadata names to bytes: one object store a backend, behind one door.
 //! Stands on nothing but the error type.
 
+mod addresses;
+mod azure;
+mod client;
 mod directory;
+mod fault;
+mod gcs;
+mod http;
 mod local;
 mod location;
 mod metadata_cache;
 mod reach;
+mod remote;
+mod s3;
+mod settings;
 mod store;
+mod stores;
 mod table_files;
 
 use std::ops::Range;
@@ -18,9 +28,10 @@ use bytes::Bytes;
 use crate::error::Result;
 
 pub use directory::{Directory, DirectoryEntry};
-pub use location::Location;
+pub use location::{Backend, Location};
 pub use metadata_cache::{AnyParsed, AnyParser, MetadataCache, Parser};
 pub use reach::{Reach, ResolvedPath};
+pub use settings::StoreSettings;
 pub use store::{Storage, StorageCounters};
 pub use table_files::TableFiles;
 

@@ -11,9 +11,11 @@ use object_store::local::LocalFileSystem;
 
 use super::directory::Directory;
 use super::local::{self, LocalFile, LocalVersions, blocking};
-use super::location::Location;
-use super::metadata_cache::{AnyParsed, AnyParser, MetadataCache, Parser, typed};
+use super::metadata_cache::{AnyParsed, AnyParser, FileVersion, MetadataCache, Parser, typed};
 use super::reach::ResolvedPath;
+use super::remote::{self, RemoteFile};
+use super::settings::StoreSettings;
+use super::stores;
 use crate::error::{Error, Result};
 
 /// Files that are read as a whole are metadata, manifests and delete files; what claims to be
@@ -52,22 +54,45 @@ impl StorageCounters {
 #[derive(Debug, Clone, Default)]
 pub struct Storage {
     local: Arc<LocalFileSystem>,
+    settings: Arc<StoreSettings>,
     counters: Arc<StorageCounters>,
     cache: Option<Arc<MetadataCache>>,
 }
 
+/// A file, found or at least named.
+enum File<'a> {
+    Local(LocalFile, &'a ResolvedPath),
+    Remote(RemoteFile<'a>),
+}
+
+impl File<'_> {
+    /// Which file it is, and in which state; `None` where that cannot be told for sure.
+    fn version(&self, parser: &dyn AnyParser) -> Option<FileVersion> {
+        match self {
+            File::Local(file, _) => file.version(),
+            File::Remote(file) => parser.has_unique_names().then(|| file.version()),
+        }
+    }
+}
+
 impl Storage {
-    /// Storage whose counters stand at zero.
+    /// Storage whose counters stand at zero, without settings for remote stores.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Storage that keeps parsed files in this cache.
-    pub fn with_cache(cache: Option<Arc<MetadataCache>>) -> Self {
+    /// Storage whose counters stand at zero.
+    pub fn with_settings(settings: StoreSettings) -> Self {
         Self {
-            cache,
+            settings: Arc::new(settings),
             ..Self::default()
         }
+    }
+
+    /// The same, which keeps parsed files in this cache.
+    #[must_use]
+    pub fn with_cache(self, cache: Option<Arc<MetadataCache>>) -> Self {
+        Self { cache, ..self }
     }
 
     /// What was read so far.
@@ -77,7 +102,14 @@ impl Storage {
 
     /// The size of a file in bytes.
     pub async fn size(&self, path: &ResolvedPath) -> Result<u64> {
-        Ok(self.locate(path).await?.size())
+        match self.locate(path).await? {
+            File::Local(file, _) => Ok(file.size()),
+            File::Remote(file) => {
+                let size = file.size().await;
+                self.counters.count(0);
+                size
+            }
+        }
     }
 
     /// The whole file.
@@ -86,11 +118,27 @@ impl Storage {
     /// Besides those of [`Storage::read_ranges`], `Corrupt` for a file of more than 1 GiB.
     pub async fn read(&self, path: &ResolvedPath) -> Result<Bytes> {
         let file = self.locate(path).await?;
-        self.read_whole(&file, path).await
+        self.read_whole(&file).await
     }
 
-    /// What `parser` makes of the whole file: kept from an earlier time where the file is still the same. Whether the
-    /// file is there and within reach is looked at each time.
+    async fn read_whole(&self, file: &File<'_>) -> Result<Bytes> {
+        match file {
+            File::Local(found, path) if found.size() > LARGEST_WHOLE_FILE => Err(Error::corrupt(
+                path.location(),
+                format!(
+                    "its size of {} bytes is more than a metadata file can have",
+                    found.size()
+                ),
+            )),
+            File::Local(found, _) => self.fetch(file, 0..found.size()).await,
+            File::Remote(found) => self.counted(found.read(LARGEST_WHOLE_FILE).await),
+        }
+    }
+
+    /// What `parser` makes of the whole file: kept from an earlier time where the file is still the same. Of a local
+    /// file it is looked at each time whether it is there, within reach and unchanged. In a remote store, that would
+    /// take as long as to read it: files are kept there whose names are never used again, for who comes with the same
+    /// settings.
     ///
     /// # Errors
     /// Those of [`Storage::read`] and of the parser.
@@ -109,13 +157,13 @@ impl Storage {
         parser: Arc<dyn AnyParser>,
     ) -> Result<AnyParsed> {
         let file = self.locate(path).await?;
-        let cache = self.cache.clone().zip(file.version());
+        let cache = self.cache.clone().zip(file.version(parser.as_ref()));
         if let Some((cache, version)) = &cache
             && let Some(parsed) = cache.get(version, parser.as_ref())
         {
             return Ok(parsed);
         }
-        let content = self.read_whole(&file, path).await?;
+        let content = self.read_whole(&file).await?;
         blocking(move || {
             let (parsed, size) = parser.parse_any(content)?;
             if let Some((cache, version)) = cache {
@@ -126,7 +174,7 @@ impl Storage {
         .await
     }
 
-    /// What is in memory of files that are still the same.
+    /// What [`Storage::read_any_parsed`] would give without reading.
     pub(super) async fn kept_any_parsed(
         &self,
         wanted: Vec<Option<(ResolvedPath, Arc<dyn AnyParser>)>>,
@@ -134,60 +182,64 @@ impl Storage {
         let Some(cache) = self.cache.clone().filter(|cache| cache.size() > 0) else {
             return Ok(vec![None; wanted.len()]);
         };
+        let settings = Arc::clone(&self.settings);
         blocking(move || {
             let mut versions = LocalVersions::default();
             let kept = wanted.iter().map(|wanted| {
                 let (path, parser) = wanted.as_ref()?;
-                require_local(path.location()).ok()?;
-                cache.get(&versions.of(path)?, parser.as_ref())
+                let location = path.location();
+                let version = if location.is_local() {
+                    versions.of(path)
+                } else {
+                    let store = stores::find(location, &settings).ok()?;
+                    let file = RemoteFile::new(store, location).ok()?;
+                    File::Remote(file).version(parser.as_ref())
+                };
+                cache.get(&version?, parser.as_ref())
             });
             Ok(kept.collect())
         })
         .await
     }
 
-    async fn read_whole(&self, file: &LocalFile, path: &ResolvedPath) -> Result<Bytes> {
-        if file.size() > LARGEST_WHOLE_FILE {
-            return Err(Error::corrupt(
-                path.location(),
-                format!(
-                    "its size of {} bytes is more than a metadata file can have",
-                    file.size()
-                ),
-            ));
-        }
-        self.fetch(file, path, 0..file.size()).await
-    }
-
     /// The first bytes of a file, at most `length` of them.
     pub async fn read_start(&self, path: &ResolvedPath, length: u64) -> Result<Bytes> {
-        let file = self.locate(path).await?;
-        self.fetch(&file, path, 0..file.size().min(length)).await
+        match self.locate(path).await? {
+            File::Local(file, _) => {
+                let end = file.size().min(length);
+                self.fetch(&File::Local(file, path), 0..end).await
+            }
+            File::Remote(_) if length == 0 => Ok(Bytes::new()),
+            File::Remote(file) => self.counted(file.read_start(length).await),
+        }
     }
 
     /// Several ranges of a file, in their order; near ones are read together.
     ///
     /// # Errors
-    /// `FileNotFound`, `PermissionDenied` or `Unreachable` naming the file; `Corrupt` for a range
-    /// that is reversed or ends after the file; `NotSupported` for more than 4 GiB at once and for a
-    /// store that is not there yet.
+    /// `FileNotFound`, `PermissionDenied`, `Unauthenticated` or `Unreachable` naming the file; `Corrupt` for a
+    /// range that is reversed or ends after the file; `NotSupported` for more than 4 GiB at once and for a store
+    /// that there is none of.
     pub async fn read_ranges(
         &self,
         path: &ResolvedPath,
         ranges: &[Range<u64>],
     ) -> Result<Vec<Bytes>> {
         let file = self.locate(path).await?;
+        // A remote store says how large the file is when it gives the bytes.
+        let (size, gap) = match &file {
+            File::Local(file, _) => (file.size(), local::COALESCE_GAP),
+            File::Remote(_) => (u64::MAX, remote::COALESCE_GAP),
+        };
         if let Some(range) = ranges
             .iter()
-            .find(|range| range.start > range.end || range.end > file.size())
+            .find(|range| range.start > range.end || range.end > size)
         {
             return Err(Error::corrupt(
                 path.location(),
                 format!(
-                    "bytes {} to {} are wanted from a file of {} bytes",
-                    range.start,
-                    range.end,
-                    file.size()
+                    "bytes {} to {} are wanted from a file of {size} bytes",
+                    range.start, range.end
                 ),
             ));
         }
@@ -200,45 +252,45 @@ impl Storage {
                 path.location()
             )));
         }
-        let fetch = |range| self.fetch(&file, path, range);
-        coalesce_ranges(ranges, fetch, local::COALESCE_GAP).await
+        coalesce_ranges(ranges, |range| self.fetch(&file, range), gap).await
     }
 
     /// The names in a directory that `wanted` accepts.
     pub async fn list(&self, path: &ResolvedPath, wanted: fn(&str) -> bool) -> Result<Directory> {
-        require_local(path.location())?;
-        let directory = local::list(path, wanted).await?;
+        let location = path.location();
+        let directory = if location.is_local() {
+            local::list(path, wanted).await?
+        } else {
+            let store = stores::find(location, &self.settings)?;
+            remote::list(&store, location, wanted).await?
+        };
         self.counters.count(0);
         Ok(directory)
     }
 
-    async fn locate(&self, path: &ResolvedPath) -> Result<LocalFile> {
-        require_local(path.location())?;
-        LocalFile::locate(Arc::clone(&self.local), path).await
+    async fn locate<'a>(&self, path: &'a ResolvedPath) -> Result<File<'a>> {
+        let location = path.location();
+        if location.is_local() {
+            let file = LocalFile::locate(Arc::clone(&self.local), path).await?;
+            return Ok(File::Local(file, path));
+        }
+        let store = stores::find(location, &self.settings)?;
+        Ok(File::Remote(RemoteFile::new(store, location)?))
     }
 
-    async fn fetch(
-        &self,
-        file: &LocalFile,
-        path: &ResolvedPath,
-        range: Range<u64>,
-    ) -> Result<Bytes> {
+    async fn fetch(&self, file: &File<'_>, range: Range<u64>) -> Result<Bytes> {
         if range.is_empty() {
             return Ok(Bytes::new());
         }
-        let bytes = file.fetch(path.location(), range).await?;
+        self.counted(match file {
+            File::Local(file, path) => file.fetch(path.location(), range).await,
+            File::Remote(file) => file.fetch(range).await,
+        })
+    }
+
+    fn counted(&self, read: Result<Bytes>) -> Result<Bytes> {
+        let bytes = read?;
         self.counters.count(bytes.len());
         Ok(bytes)
     }
-}
-
-fn require_local(location: &Location) -> Result<()> {
-    if location.is_local() {
-        return Ok(());
-    }
-    Err(Error::not_supported(format!(
-        "locations of scheme \"{}\" cannot be read yet: \"{location}\"",
-        location.scheme()
-    ))
-    .with_hint("Only local directories, /directory/table or file:///directory/table, can be read."))
 }

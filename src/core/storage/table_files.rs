@@ -189,6 +189,7 @@ mod tests {
 
     impl Parser for Text {
         type Parsed = Bytes;
+        const UNIQUE_NAMES: bool = false;
 
         fn parse(&self, content: Bytes) -> Result<Bytes> {
             self.0.fetch_add(1, Ordering::Relaxed);
@@ -225,7 +226,7 @@ mod tests {
                 panic!("no table");
             };
             let reach = Reach::new(table.clone(), others.iter().cloned());
-            let storage = Storage::with_cache(Some(Arc::clone(&cache)));
+            let storage = Storage::new().with_cache(Some(Arc::clone(&cache)));
             TableFiles::new(storage, reach, &table.to_string(), false)
         };
         let read = async |files: &TableFiles| -> Result<(Bytes, usize)> {
@@ -464,7 +465,7 @@ mod tests {
             &table,
             &table,
             false,
-            &[&warehouse, &other, "s3://bucket/x"],
+            &[&warehouse, &other, "s3://bucket/x", "hdfs://host/x"],
         );
         for path in ["wh/t/a", "wh/t2/a", "other/a"] {
             let content = read(&more, format!("{root}/{path}"))
@@ -479,12 +480,17 @@ mod tests {
         for path in ["", "data/a", "file:data/a"] {
             assert_eq!(kind(read(&more, path).await), ErrorKind::Corrupt, "{path}");
         }
-        let error = read(&more, "s3://bucket/x/a").await.expect_err("an error");
+        let error = read(&more, "hdfs://host/x/a").await.expect_err("an error");
         assert_eq!(error.kind(), ErrorKind::NotSupported);
         assert!(
-            error.message().contains("\"s3\"") && error.hint().is_some(),
+            error.message().contains("\"hdfs\"") && error.hint().is_some(),
             "{error}"
         );
+        // Within reach, but nobody gave credentials for it.
+        for path in ["s3://bucket/x/a", "s3a://bucket/x/a"] {
+            let kind = kind(read(&more, path).await);
+            assert_eq!(kind, ErrorKind::Unauthenticated, "{path}");
+        }
         assert_eq!(
             kind(read(&more, "s3://bucket/y").await),
             ErrorKind::PermissionDenied

@@ -68,6 +68,20 @@ impl ScanCost {
         }
     }
 
+    /// The cost of a scan that reads this share of the files, to give out so many rows.
+    ///
+    /// # Safety
+    /// `relation` is the planner's.
+    pub unsafe fn of_share(&self, relation: *mut RelOptInfo, share: f64, rows: f64) -> Cost {
+        let part = Self {
+            startup: self.startup,
+            fetch: self.fetch * share,
+            rows: self.rows * share,
+        };
+        // SAFETY: by the contract.
+        unsafe { part.total(relation, 1.0, rows) }
+    }
+
     /// The cost of a whole scan by so many participants, to give out so many rows.
     ///
     /// # Safety

@@ -3,7 +3,7 @@
 use pgrx::prelude::*;
 use pgrx::{AllocatedByRust, pg_sys};
 
-use super::{explain, import, parallel, paths, plan, scan};
+use super::{analyze, explain, import, parallel, paths, plan, scan};
 
 #[pg_extern]
 fn iceberg_fdw_handler() -> PgBox<pg_sys::FdwRoutine> {
@@ -25,6 +25,7 @@ fn iceberg_fdw_handler() -> PgBox<pg_sys::FdwRoutine> {
     routine.ReInitializeDSMForeignScan = Some(parallel::reinitialize_dsm_foreign_scan);
     routine.InitializeWorkerForeignScan = Some(parallel::initialize_worker_foreign_scan);
     routine.ShutdownForeignScan = Some(parallel::shutdown_foreign_scan);
+    routine.AnalyzeForeignTable = Some(analyze::analyze_foreign_table);
     routine.ImportForeignSchema = Some(import::import_foreign_schema);
     routine.into_pg_boxed()
 }

@@ -16,7 +16,7 @@ use crate::error::{OrRaise, Report, raise, sqlstate};
 use crate::list;
 use crate::options::known::{self, Place};
 use crate::options::{Given, ServerOptions, TableOptions};
-use crate::privileges::check_local_read;
+use crate::privileges::check_read;
 use crate::session::wait;
 
 /// How many tables' metadata files are read at a time.
@@ -140,13 +140,14 @@ enum RemoteName {
 }
 
 impl RemoteSchema {
-    /// Lists the remote schema; raises an error if there is none.
-    fn list(name: &str, server: &ServerOptions) -> Self {
+    /// Lists the remote schema; raises an error if there is none, or if the role may not read there.
+    fn list(name: &str, server: &ServerOptions, role: pg_sys::Oid) -> Self {
         let by_directory = name.contains(['/', ':']);
-        if !by_directory {
-            server.warehouse_of(name);
+        match by_directory {
+            true => check_read(name, role),
+            false => check_read(server.warehouse_of(name), role),
         }
-        let catalog = server.catalog();
+        let catalog = server.catalog(role);
         let named = name.to_owned();
         let found = wait(async move { Ok(find(&catalog, &named).await) });
         match found {
@@ -214,8 +215,8 @@ async fn find(catalog: &PathCatalog, name: &str) -> Result<(TableListing, Option
 /// The statements for the tables that are wanted and can be imported.
 fn import_statements(request: &Request, server: &ServerOptions) -> Vec<CString> {
     // SAFETY: reads a variable of the backend.
-    check_local_read(unsafe { pg_sys::GetUserId() });
-    let remote = RemoteSchema::list(request.directory(), server);
+    let role = unsafe { pg_sys::GetUserId() };
+    let remote = RemoteSchema::list(request.directory(), server, role);
     let tables: Vec<(&str, Given)> = request
         .choose(&remote.listing)
         .into_iter()
@@ -228,7 +229,7 @@ fn import_statements(request: &Request, server: &ServerOptions) -> Vec<CString> 
     let opened = open(
         tables
             .iter()
-            .map(|(_, given)| TableOptions::read(given, server.clone()).into_core())
+            .map(|(_, given)| TableOptions::read(given, server.clone()).into_core(role))
             .collect(),
     );
     tables

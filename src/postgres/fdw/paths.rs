@@ -6,6 +6,7 @@ use pgrx::pg_sys::{self, Cost, ForeignPath, Oid, PlannerInfo, RelOptInfo, Relids
 
 use super::cost::{self, ScanCost};
 use super::parallel::{self, Mode};
+use super::parameterised::{self, Parameterised};
 use super::plan::PlanState;
 
 /// How much dearer a path that may run in workers is made than the same path alone, so that only a plan with workers
@@ -33,6 +34,18 @@ pub unsafe extern "C-unwind" fn get_foreign_paths(
         add_paths(root, relation, rows, cost.startup, total, outer);
         if (*relation).consider_parallel && outer.is_null() {
             add_shared_path(root, relation, state, &cost);
+        }
+        for Parameterised { info, share } in parameterised::parameterised(root, relation, state) {
+            let rows = (*info).ppi_rows;
+            let total = cost.of_share(relation, share, rows);
+            add_paths(
+                root,
+                relation,
+                rows,
+                cost.startup,
+                total,
+                (*info).ppi_req_outer,
+            );
         }
     }
 }

@@ -1,17 +1,21 @@
 //! Planning: which columns a query needs, which state of the table, how many rows there are, and the one path to them.
 //! Reads metadata only, never a data file.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use iceberg_core::plan::ScanPlan;
-use iceberg_core::spec::ScanFilter;
+use iceberg_core::spec::{RowFilter, ScanFilter};
 use pgrx::pg_sys::{self, List, Node, Oid, PlannerInfo, RelOptInfo};
 use pgrx::{PgMemoryContexts, pg_guard};
 
+use super::estimates;
+use super::parameterised;
 use super::paths;
 use super::relation::{ForeignRelation, effective_role};
 use super::scan_node::ScanNode;
 use super::selector_qual;
+use super::statistics::Made;
 use crate::list::pointers;
 use crate::quals::{self, Class};
 use crate::session::{settings, tables::Scope};
@@ -22,8 +26,14 @@ pub struct PlanState {
     pub relation: ForeignRelation,
     /// The files of that state that must be read.
     pub files: Arc<ScanPlan>,
+    /// The role that the table is read for.
+    pub role: Oid,
+    /// What they are wanted for, as far as the planner can tell.
+    pub filter: RowFilter,
     /// About how many rows they have.
     pub rows: f64,
+    /// What the planner has been told of columns.
+    pub statistics: Made,
 }
 
 /// Rows assumed where no manifest tells.
@@ -63,33 +73,28 @@ pub unsafe extern "C-unwind" fn get_foreign_rel_size(
             &opened,
             (*relation).baserestrictinfo,
         );
+        let filter = parameterised::with_join_columns(root, relation, &opened, rows);
         let plan = opened.plan_files(&ScanFilter {
-            rows,
+            rows: filter.clone(),
             levels: settings::pruning_levels(),
         });
-        let total_rows = plan
+        let records = plan
             .remaining_records()
             .map_or(UNKNOWN_ROWS, |records| records as f64);
-        (*relation).tuples = total_rows;
-        (*relation).rows = pg_sys::clamp_row_est(
-            total_rows
-                * pg_sys::clauselist_selectivity(
-                    root,
-                    (*relation).baserestrictinfo,
-                    0,
-                    pg_sys::JoinType::JOIN_INNER,
-                    std::ptr::null_mut(),
-                ),
-        );
         (*(*relation).reltarget).width = opened.row_width(&plan);
         let state = PlanState {
             relation: opened,
+            role,
             files: plan,
-            rows: total_rows,
+            filter,
+            rows: records,
+            statistics: RefCell::default(),
         };
+        // The planner's estimates of selectivity ask for this state.
         (*relation).fdw_private = PgMemoryContexts::CurrentMemoryContext
             .leak_and_drop_on_delete(state)
             .cast();
+        estimates::set_size(root, relation, relation_oid, records);
     }
 }
 

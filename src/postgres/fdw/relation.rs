@@ -19,7 +19,6 @@ use super::selection::Selection;
 use super::width;
 use crate::error::{OrRaise, Report};
 use crate::options::table::{ColumnOptions, TableOptions};
-use crate::privileges::check_local_read;
 use crate::session::tables::{self, Scope};
 use crate::session::wait;
 use crate::types::batch::ColumnPlan;
@@ -60,9 +59,8 @@ impl ForeignRelation {
     ) -> Self {
         let options = TableOptions::of_relation(relation);
         let selection = selection.unwrap_or_else(|| Selection::of_table(&options));
-        check_local_read(role);
         let location = options.location.clone();
-        let table = tables::open(options.into_core(), scope);
+        let table = tables::open(options.into_core(role), scope);
         let metadata = table.metadata();
         let selected = metadata.select_snapshot(&selection.selector).or_raise();
         let columns = match_columns(
@@ -168,8 +166,7 @@ impl ForeignRelation {
 /// The table of a foreign table, opened for `role` in the state that its scope sees, which `metadata_file` decides if it
 /// is given; raises an error where that cannot be.
 pub fn table_of(relation: Oid, role: Oid, scope: Scope, metadata_file: Option<String>) -> Table {
-    check_local_read(role);
-    let options = TableOptions::of_relation(relation).into_core();
+    let options = TableOptions::of_relation(relation).into_core(role);
     match metadata_file {
         None => tables::open(options, scope),
         Some(file) => tables::open_as_of(options, scope, file),

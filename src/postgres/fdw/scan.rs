@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use iceberg_core::plan::ScanPlan;
-use iceberg_core::read::{
-    self, BatchReceiver, ReadMetrics, ReadRequest, RecvOutcome, find_rewritten_rows,
-};
+use iceberg_core::read::{self, BatchReceiver, ReadMetrics, ReadRequest, find_rewritten_rows};
 use iceberg_core::spec::ScanFilter;
 use pgrx::pg_sys::{self, Datum, ForeignScanState};
 use pgrx::{PgMemoryContexts, pg_guard};
@@ -19,7 +17,7 @@ use super::selection::Selection;
 use super::selector_qual::Chooser;
 use crate::error::OrRaise;
 use crate::quals::{Bound, Executed};
-use crate::session::{runtime, settings, tables::Scope, wait, wait::INTERRUPT_PERIOD};
+use crate::session::{runtime, settings, tables::Scope, wait};
 use crate::types::batch::{ColumnPlan, DatumBatch};
 use crate::types::finish::Finish;
 
@@ -298,26 +296,12 @@ impl ScanState {
             }
             // Dropped before the next one is taken, so that its memory is free for it.
             self.batch = None;
-            match self.receive() {
+            match self.receiver.as_mut().and_then(wait::next_item) {
                 Some(batch) => {
                     self.batch = Some(batch);
                     self.next_row = 0;
                 }
                 None => return false,
-            }
-        }
-    }
-
-    /// Waits for a batch, serving interrupts.
-    fn receive(&mut self) -> Option<DatumBatch> {
-        let receiver = self.receiver.as_mut()?;
-        loop {
-            match receiver.recv_timeout(INTERRUPT_PERIOD) {
-                RecvOutcome::Item(batch) => return Some(batch.or_raise()),
-                RecvOutcome::Done => return None,
-                RecvOutcome::Timeout => {
-                    pgrx::check_for_interrupts!();
-                }
             }
         }
     }

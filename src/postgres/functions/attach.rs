@@ -14,7 +14,6 @@ use crate::fdw::foreign_table::{NewTable, create_statement};
 use crate::fdw::selection::timestamp_ms;
 use crate::options::known::Place;
 use crate::options::{Given, ServerOptions, TableOptions};
-use crate::privileges::check_local_read;
 use crate::session::wait;
 
 /// Makes the foreign table `name` with the columns of the table at `location` in one of its states, by
@@ -91,10 +90,10 @@ fn attach(
     given.check(Place::Table);
     let server = ServerOptions::by_name(&server);
     // SAFETY: reads a variable of the backend.
-    check_local_read(unsafe { pg_sys::GetUserId() });
+    let role = unsafe { pg_sys::GetUserId() };
     let table_options = TableOptions::read(&given, server.clone());
     let selector = table_options.snapshot.clone().unwrap_or_default();
-    let table = wait(catalog::open_table(table_options.into_core()));
+    let table = wait(catalog::open_table(table_options.into_core(role)));
     let selected = table.metadata().select_snapshot(&selector).or_raise();
     let target = Target::find(&name, schema.as_deref());
     let options: Vec<(&str, &str)> = given.iter().collect();

@@ -7,6 +7,7 @@ pub mod inspect;
 pub mod refresh;
 pub mod selectors;
 pub mod time_travel;
+pub mod transforms;
 
 // Every function works with the rights of its caller, so everybody may find them.
 extension_sql!(

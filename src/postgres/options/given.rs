@@ -49,6 +49,26 @@ impl Given {
         }
     }
 
+    /// Raises an error if an option that only a superuser may set is switched on in this list and the current role
+    /// is none: also for who only changes another option, such as the address that is then reached with its rights.
+    pub fn check_superuser(&self) {
+        let guarded = self.0.iter().find(|(name, value)| {
+            find(name).is_some_and(|row| row.superuser) && kind::boolean(value) != Some(false)
+        });
+        // SAFETY: looks the current role up.
+        if let Some((name, _)) = guarded
+            && !unsafe { pg_sys::superuser() }
+        {
+            Report::new(
+                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                format!(
+                    "only a superuser may set the option \"{name}\", or change options beside it"
+                ),
+            )
+            .raise();
+        }
+    }
+
     /// The value given for an option.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0

@@ -3,6 +3,7 @@
 
 pub mod given;
 pub mod known;
+pub mod mapping;
 pub mod table;
 mod validator;
 

@@ -7,14 +7,17 @@ use iceberg_core::Result;
 use iceberg_core::catalog::{self, MetadataSelection, PathCatalog, TableIdent};
 use iceberg_core::read::MetadataColumn;
 use iceberg_core::spec::SnapshotSelector;
+use iceberg_core::storage::StoreSettings;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 use super::given::{Given, default};
-use super::known::{kind, location_list};
+use super::known::{self, Kind, kind, location_list};
+use super::mapping;
 use crate::encoding::{from_server, to_server};
 use crate::error::{OrRaise, Report};
 use crate::fdw::import::import_foreign_schema;
+use crate::privileges::check_read;
 
 /// The options of a server.
 #[derive(Debug, Clone)]
@@ -25,6 +28,7 @@ pub struct ServerOptions {
     pub warehouse: Option<String>,
     /// Further places in which files may lie.
     pub allowed_locations: Vec<String>,
+    id: pg_sys::Oid,
     given: Given,
 }
 
@@ -67,8 +71,12 @@ impl ServerOptions {
     pub fn of_server(server: pg_sys::Oid) -> Self {
         // SAFETY: gives a server in the current memory context or raises an error.
         unsafe {
-            let server = pg_sys::GetForeignServer(server);
-            Self::read(CStr::from_ptr((*server).servername), (*server).options)
+            let found = pg_sys::GetForeignServer(server);
+            Self::read(
+                server,
+                CStr::from_ptr((*found).servername),
+                (*found).options,
+            )
         }
         .or_raise()
     }
@@ -98,7 +106,7 @@ impl ServerOptions {
 
     /// # Safety
     /// `options` is a list of `DefElem`.
-    unsafe fn read(name: &CStr, options: *mut pg_sys::List) -> Result<Self> {
+    unsafe fn read(id: pg_sys::Oid, name: &CStr, options: *mut pg_sys::List) -> Result<Self> {
         // SAFETY: the caller's promise.
         let given = unsafe { Given::from_list(options)? };
         Ok(Self {
@@ -108,17 +116,44 @@ impl ServerOptions {
                 .get("allowed_locations")
                 .and_then(location_list)
                 .unwrap_or_default(),
+            id,
             given,
         })
     }
 
-    /// The server's tables by name; whether they may have been moved is said with each.
-    pub fn catalog(&self) -> PathCatalog {
+    /// The server's tables by name, read with the rights of `role`; whether they may have been moved is said with
+    /// each.
+    pub fn catalog(&self, role: pg_sys::Oid) -> PathCatalog {
+        PathCatalog {
+            stores: self.stores(role),
+            ..self.names()
+        }
+    }
+
+    /// Where tables are by name; nothing can be read with it.
+    fn names(&self) -> PathCatalog {
         PathCatalog {
             warehouse: self.warehouse.clone(),
             allowed_locations: self.allowed_locations.clone(),
-            allow_moved_paths: false,
+            ..PathCatalog::default()
         }
+    }
+
+    /// How remote stores are reached for `role`.
+    fn stores(&self, role: pg_sys::Oid) -> StoreSettings {
+        let settings = self.given.iter().filter_map(|(name, value)| {
+            let row = known::find(name).filter(|row| row.of_store)?;
+            let value = match row.kind {
+                Kind::Boolean => kind::boolean(value).unwrap_or(false).to_string(),
+                _ => value.to_owned(),
+            };
+            Some((name.to_owned(), value))
+        });
+        let secrets = mapping::of_role(self.id, role).unwrap_or_default();
+        let secrets = secrets
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        StoreSettings::new(settings, secrets)
     }
 
     /// The warehouse, without which this namespace cannot be looked up; raises an error if there is
@@ -164,7 +199,7 @@ impl TableOptions {
                     namespace: namespace.to_owned(),
                     name: name.to_owned(),
                 };
-                server.catalog().table_options(&ident).or_raise().location
+                server.names().table_options(&ident).or_raise().location
             }
             _ => Report::new(
                 PgSqlErrorCode::ERRCODE_FDW_OPTION_NAME_NOT_FOUND,
@@ -202,8 +237,9 @@ impl TableOptions {
         }
     }
 
-    /// What the core needs to open the table.
-    pub fn into_core(self) -> catalog::TableOptions {
+    /// What the core needs to open the table for `role`; raises an error if the role may not read where it is.
+    pub fn into_core(self, role: pg_sys::Oid) -> catalog::TableOptions {
+        check_read(&self.location, role);
         catalog::TableOptions {
             location: self.location,
             selection: MetadataSelection {
@@ -212,6 +248,7 @@ impl TableOptions {
                 recent_by_last_updated_ms: self.recent_metadata_file_by_last_updated_ms,
             },
             allow_moved_paths: self.allow_moved_paths,
+            stores: self.server.stores(role),
             warehouse: self.server.warehouse,
             allowed_locations: self.server.allowed_locations,
         }

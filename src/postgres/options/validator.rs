@@ -26,4 +26,5 @@ fn iceberg_fdw_validator(options: AnyArray, catalog: pg_sys::Oid) {
     let given =
         unsafe { Given::from_list(pg_sys::untransformRelOptions(options.datum())) }.or_raise();
     given.check(place);
+    given.check_superuser();
 }

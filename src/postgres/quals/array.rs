@@ -55,7 +55,11 @@ impl Translator<'_> {
             };
             if elements.is_empty() {
                 // Also for a row that has null.
-                return Some(Leaf::constant(Some(!any)));
+                let leaf = Leaf::constant(Some(!any));
+                return Some(match sides.subject {
+                    Subject::Missing => self.missing(leaf),
+                    Subject::Column(_) => leaf,
+                });
             }
             if let (Subject::Column(column), Meaning::Compare(comparison)) =
                 (&sides.subject, sides.meaning)

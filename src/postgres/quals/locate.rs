@@ -202,10 +202,7 @@ impl Column {
 
     fn number(&self, place: GridPlace) -> Option<Bounds> {
         let before = |point| move |value| matches!(value, Stage::Number(number) if number < point);
-        self.of_ordinals(
-            self.first_not(0, before(place.at_least))?,
-            self.first_not(0, before(place.greater))?,
-        )
+        self.between(&before(place.at_least), &before(place.greater))
     }
 
     fn rounded(&self, constant: f64) -> Option<Bounds> {
@@ -214,7 +211,7 @@ impl Column {
             |value| matches!(value, Stage::Float(float) if float < constant || constant.is_nan());
         let not_greater =
             |value| matches!(value, Stage::Float(float) if float <= constant || constant.is_nan());
-        self.of_ordinals(self.first_not(0, less)?, self.first_not(0, not_greater)?)
+        self.between(&less, &not_greater)
     }
 
     fn float(&self, constant: f64) -> Bounds {
@@ -245,35 +242,34 @@ impl Column {
         };
         let less = |value| matches!(value, Stage::Micros(micros) if micros < constant);
         let not_greater = |value| matches!(value, Stage::Micros(micros) if micros <= constant);
-        let crosses = type_oid == pg_sys::TIMESTAMPTZOID
-            && matches!(self.image, Image::Date | Image::Timestamp);
-        if !crosses && !self.steps.contains(&Step::Zone) {
-            return self.of_ordinals(self.first_not(0, less)?, self.first_not(0, not_greater)?);
+        if type_oid == pg_sys::TIMESTAMPTZOID
+            && matches!(self.image, Image::Date | Image::Timestamp)
+        {
+            let instants = self.clone().then(&[Step::Zone], Image::Timestamptz);
+            return instants.between(&less, &not_greater);
         }
-        let crossing = if crosses {
-            Self::then(self.clone(), &[Step::Zone], Image::Timestamptz)
-        } else {
-            self.clone()
-        };
+        self.between(&less, &not_greater)
+    }
+
+    /// Where a constant lies of which it is said what is less than it, and what is not greater.
+    fn between(
+        &self,
+        less: &dyn Fn(Stage) -> bool,
+        not_greater: &dyn Fn(Stage) -> bool,
+    ) -> Option<Bounds> {
+        let of = &self.term.value_type();
+        let first_not = |shift, before| first_not(of, &self.steps, shift, before);
+        if !self.steps.contains(&Step::Zone) {
+            return Bounds::of_ordinals(of, first_not(0, less)?, first_not(0, not_greater)?);
+        }
         // The later the zone's shift makes values, the earlier the cut.
-        let cut = |shift, before: &dyn Fn(Stage) -> bool| {
-            Cut::before_ordinal(&self.term.field_type, crossing.first_not(shift, before)?)
-        };
-        let span = |before: &dyn Fn(Stage) -> bool| {
+        let span = |before| {
             Some(Span {
-                earliest: cut(time::ZONE_MARGIN, before)?,
-                latest: cut(-time::ZONE_MARGIN, before)?,
+                earliest: Cut::before_ordinal(of, first_not(time::ZONE_MARGIN, before)?)?,
+                latest: Cut::before_ordinal(of, first_not(-time::ZONE_MARGIN, before)?)?,
             })
         };
-        Some(Bounds::new(span(&less)?, span(&not_greater)?))
-    }
-
-    fn first_not(&self, shift: i128, before: impl Fn(Stage) -> bool) -> Option<i128> {
-        first_not(&self.term.value_type(), &self.steps, shift, before)
-    }
-
-    fn of_ordinals(&self, first: i128, end: i128) -> Option<Bounds> {
-        Bounds::of_ordinals(&self.term.value_type(), first, end)
+        Some(Bounds::new(span(less)?, span(not_greater)?))
     }
 
     /// Whether the first characters or bytes of a value, or all but the blanks at its end, equal a constant.

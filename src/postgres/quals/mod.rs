@@ -21,7 +21,7 @@ mod operator;
 mod outcome;
 mod pattern;
 mod step;
-mod text;
+pub mod text;
 mod time;
 mod translate;
 
@@ -38,9 +38,6 @@ use crate::error::Report;
 use crate::fdw::relation::ForeignRelation;
 use crate::list::pointers;
 use crate::session::settings;
-
-/// Whether the reader leaves out every row of which an exact predicate is false. Until it does, Postgres checks all.
-const READER_FILTERS_ROWS: bool = false;
 
 /// Quals by what can be done with them; each list has the elements of the list that was classified, in their order.
 pub struct Classified {
@@ -102,7 +99,7 @@ pub unsafe fn class_of(
             .qual(qual)
             .class
     };
-    if class == Class::Exact && !(READER_FILTERS_ROWS && settings::enable_pushdown()) {
+    if class == Class::Exact && !settings::enable_pushdown() {
         return Class::Inexact;
     }
     class

@@ -175,12 +175,12 @@ pub fn first_not(
     of: &PrimitiveType,
     steps: &[Step],
     shift: i128,
-    before: impl Fn(Stage) -> bool,
+    before: &dyn Fn(Stage) -> bool,
 ) -> Option<i128> {
     let range = ordinals(of)?;
     let (mut low, mut high) = (*range.start(), *range.end() + 1);
     while low < high {
-        let middle = low + (high - low) / 2;
+        let middle = low + (high.abs_diff(low) / 2).cast_signed();
         let value = steps
             .iter()
             .fold(stored(of, middle), |value, step| step.apply(value, shift));

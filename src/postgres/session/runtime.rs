@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 static RUNTIME: Mutex<Option<Runtime>> = Mutex::new(None);
 
-/// Threads that wait for local files; a backend between queries keeps none of them.
+/// Threads that wait for local files and for the names of hosts; a backend between queries keeps none of them.
 const FILE_THREADS: usize = 32;
 const IDLE_LIFE: Duration = Duration::from_secs(2);
 
@@ -31,7 +31,7 @@ pub fn handle() -> Result<Handle> {
             .thread_name("iceberg_fdw")
             .max_blocking_threads(FILE_THREADS)
             .thread_keep_alive(IDLE_LIFE)
-            .enable_time()
+            .enable_all()
             .build()
     })
     .map_err(|error| {

@@ -213,6 +213,7 @@ pub fn pruning_levels() -> PruningLevels {
         row_groups: ENABLE_ROW_GROUP_PRUNING.get(),
         pages: ENABLE_PAGE_PRUNING.get(),
         bloom_filters: ENABLE_BLOOM_FILTERS.get(),
+        rows: ENABLE_PUSHDOWN.get(),
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use futures::FutureExt;
+use iceberg_core::read::{BatchReceiver, RecvOutcome};
 use iceberg_core::{Error, ErrorKind, Result};
 use tokio::task::AbortHandle;
 
@@ -13,7 +14,7 @@ use super::runtime;
 use crate::error::OrRaise;
 
 /// How often a waiting backend looks for interrupts.
-pub const INTERRUPT_PERIOD: Duration = Duration::from_millis(10);
+const INTERRUPT_PERIOD: Duration = Duration::from_millis(10);
 
 /// Runs `future` on the worker threads and waits for what it gives; an error is raised. An interrupt
 /// that arrives meanwhile ends the future and is raised.
@@ -41,6 +42,19 @@ where
                     "a worker thread ended early",
                 ))
                 .or_raise();
+            }
+        }
+    }
+}
+
+/// Waits for what a read gives next, `None` at its end, as [`wait`] does.
+pub fn next_item<T>(receiver: &mut BatchReceiver<T>) -> Option<T> {
+    loop {
+        match receiver.recv_timeout(INTERRUPT_PERIOD) {
+            RecvOutcome::Item(item) => return Some(item.or_raise()),
+            RecvOutcome::Done => return None,
+            RecvOutcome::Timeout => {
+                pgrx::check_for_interrupts!();
             }
         }
     }

@@ -45,8 +45,8 @@ pub fn parquet(chance: &mut Chance, columns: &[Field], rows: &[Row]) -> Vec<u8> 
 }
 
 fn properties(chance: &mut Chance) -> WriterProperties {
-    let group_rows = *chance.pick(&[7, 25, 60, 1_000_000]);
-    let page_rows = *chance.pick(&[3, 10, 30, 20_000]);
+    let group_rows = *chance.pick(&[12, 40, 1_000_000]);
+    let page_rows = *chance.pick(&[4, 12, 20_000]);
     let statistics = *chance.pick(&[
         EnabledStatistics::None,
         EnabledStatistics::Chunk,

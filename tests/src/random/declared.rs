@@ -47,6 +47,8 @@ pub struct Column {
     pub sql: String,
     pub family: Family,
     collation: Option<String>,
+    /// Whether it is declared NOT NULL.
+    not_null: bool,
     options: String,
     /// What stands in for a value of the table: where the row lies.
     position: Option<Position>,
@@ -132,18 +134,21 @@ impl Column {
             sql,
             family,
             collation,
+            not_null: field.required && chance.percent(50),
             options,
             position: None,
             types,
         }
     }
 
-    fn declaration(&self) -> String {
+    /// As a heap table declares it, or with the options of a foreign table's column, which stand after the type.
+    fn declaration(&self, options: &str) -> String {
         let collation = self
             .collation
             .as_ref()
             .map_or(String::new(), |name| format!(" COLLATE {name}"));
-        format!("{} {}{collation}", self.name, self.sql)
+        let not_null = if self.not_null { " NOT NULL" } else { "" };
+        format!("{} {}{options}{collation}{not_null}", self.name, self.sql)
     }
 
     fn cell(&self, row: &LiveRow, cells: &Row) -> Cell {
@@ -169,17 +174,7 @@ pub fn types(columns: &[Column]) -> String {
 pub fn foreign_table(name: &str, columns: &[Column], location: &str) -> String {
     let columns: Vec<String> = columns
         .iter()
-        .map(|column| {
-            // A column's options stand between its type and its collation.
-            let collation = column
-                .collation
-                .as_ref()
-                .map_or(String::new(), |name| format!(" COLLATE {name}"));
-            format!(
-                "{} {}{}{collation}",
-                column.name, column.sql, column.options
-            )
-        })
+        .map(|column| column.declaration(&column.options))
         .collect();
     format!(
         "CREATE FOREIGN TABLE {name} ({}) SERVER lake OPTIONS (location {})",
@@ -195,7 +190,10 @@ pub fn heap_table(
     snapshot: &Snapshot,
     current: Option<&[Field]>,
 ) -> Vec<String> {
-    let declared: Vec<String> = columns.iter().map(Column::declaration).collect();
+    let declared: Vec<String> = columns
+        .iter()
+        .map(|column| column.declaration(""))
+        .collect();
     let mut statements = vec![format!("CREATE TABLE {name} ({})", declared.join(", "))];
     let fields = current.unwrap_or(&snapshot.fields);
     for rows in snapshot.rows.chunks(200) {

@@ -116,6 +116,15 @@ impl Query {
 
     /// The statements of the query over a table, which give its rows.
     pub fn sql(&self, table: &str) -> String {
+        self.statements(table, "")
+    }
+
+    /// The statements that run the query over a table and tell what was done for it, as JSON.
+    pub fn explained(&self, table: &str) -> String {
+        self.statements(table, "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ")
+    }
+
+    fn statements(&self, table: &str, explain: &str) -> String {
         let mut constants: Vec<Constant> = Vec::new();
         let supply = self.supply;
         let mut before = String::new();
@@ -150,7 +159,7 @@ impl Query {
         let (output, tail) = (&self.output, &self.tail);
         let prefixed = format!("SELECT {output} FROM {table} t WHERE {condition}{tail}");
         let body = match supply {
-            Supply::Inline | Supply::InitPlan | Supply::Stable => prefixed,
+            Supply::Inline | Supply::InitPlan | Supply::Stable => format!("{explain}{prefixed}"),
             Supply::Prepared { generic } => {
                 let mode = if generic {
                     "force_generic_plan"
@@ -209,12 +218,14 @@ impl Query {
         values.collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether one plan of one relation answers it, so that EXPLAIN tells of all that was read.
-    pub fn is_plain(&self) -> bool {
-        matches!(
-            self.supply,
-            Supply::Inline | Supply::InitPlan | Supply::Stable
-        )
+    /// The same condition in a query that one plan of one relation answers, and reads all that it needs: EXPLAIN tells
+    /// of all of it.
+    pub fn plain(&self) -> Query {
+        Query {
+            supply: Supply::Inline,
+            tail: String::new(),
+            ..self.clone()
+        }
     }
 
     /// Simpler queries, to find what is to blame.

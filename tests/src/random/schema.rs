@@ -40,7 +40,7 @@ impl Columns {
             version_3,
             next_name: 0,
         };
-        for _ in 0..chance.between(3, 9) {
+        for _ in 0..chance.between(3, 7) {
             let field = columns.field(chance, 2);
             columns.fields.push(field);
         }
@@ -240,7 +240,7 @@ fn promoted(chance: &mut Chance, kind: &Kind, version_3: bool) -> Option<Kind> {
 }
 
 /// A value under a promoted type.
-fn convert(value: &Scalar, to: &Kind) -> Scalar {
+pub fn convert(value: &Scalar, to: &Kind) -> Scalar {
     match (value, to) {
         (Scalar::Int(value), Kind::Long) => Scalar::Long(i64::from(*value)),
         (Scalar::Float(value), Kind::Double) => Scalar::Double(f64::from(*value)),

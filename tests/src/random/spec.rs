@@ -5,7 +5,7 @@ use apache_avro::types::Value as Avro;
 use serde_json::{Value as Json, json};
 
 use super::bounds::{extremes, single_value};
-use super::schema::{Columns, ROW_NUMBER};
+use super::schema::{Columns, ROW_NUMBER, convert};
 use super::seed::Chance;
 use super::transform::Transform;
 use super::value::{Field, Kind, Row, Scalar, at};
@@ -73,6 +73,18 @@ impl Spec {
         Spec { id, fields }
     }
 
+    /// The spec with the types that its values have under these columns: a source may have been promoted.
+    pub fn under(&self, columns: &[Field]) -> Self {
+        let leaves: Vec<(Vec<i32>, &Field)> = columns.iter().flat_map(Field::leaves).collect();
+        let mut spec = self.clone();
+        for field in &mut spec.fields {
+            if let Some((_, leaf)) = leaves.iter().find(|(path, _)| *path == field.source) {
+                field.kind = field.transform.result(&leaf.kind);
+            }
+        }
+        spec
+    }
+
     /// The partition of a row.
     pub fn tuple(&self, row: &Row) -> Tuple {
         let value = |field: &PartitionField| field.transform.apply(at(row, &field.source).scalar());
@@ -98,20 +110,29 @@ impl Spec {
             .zip(tuple)
             .map(|(field, value)| match value {
                 None => Avro::Union(0, Box::new(Avro::Null)),
-                Some(value) => Avro::Union(1, Box::new(avro_value(&field.kind, value))),
+                Some(value) => {
+                    let value = convert(value, &field.kind);
+                    Avro::Union(1, Box::new(avro_value(&field.kind, &value)))
+                }
             })
             .collect()
     }
 
     /// What a manifest list says of the partitions of a manifest: for each field, whether there are nulls and NaN, and the bounds.
     pub fn summaries(&self, tuples: &[&Tuple]) -> Json {
-        (0..self.fields.len())
-            .map(|place| {
-                let values = || tuples.iter().filter_map(|tuple| tuple[place].as_ref());
-                let bounds = extremes(values());
+        self.fields
+            .iter()
+            .enumerate()
+            .map(|(place, field)| {
+                let values: Vec<Scalar> = tuples
+                    .iter()
+                    .filter_map(|tuple| tuple[place].as_ref())
+                    .map(|value| convert(value, &field.kind))
+                    .collect();
+                let bounds = extremes(values.iter());
                 json!({
                     "contains_null": tuples.iter().any(|tuple| tuple[place].is_none()),
-                    "contains_nan": values().any(Scalar::is_nan),
+                    "contains_nan": values.iter().any(Scalar::is_nan),
                     "lower_bound": bounds.as_ref().map(|(low, _)| single_value(low)),
                     "upper_bound": bounds.as_ref().map(|(_, high)| single_value(high)),
                 })

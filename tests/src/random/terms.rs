@@ -1,5 +1,6 @@
 //! What stands on the column's side of a comparison: a column, a member of a composite column, or an expression over one.
 
+use super::bounds::extremes;
 use super::constants::{Form, constant};
 use super::declared::{Column, Family};
 use super::seed::Chance;
@@ -21,6 +22,8 @@ pub struct Term {
 /// The columns of a table as terms: scalars, members of composites, and the rest apart.
 pub struct Terms {
     pub scalars: Vec<Term>,
+    /// Those that partitions are made of, so that conditions on them leave files out.
+    partitioning: Vec<usize>,
     /// Arrays: of their elements' family, kind and samples.
     pub arrays: Vec<Term>,
     /// Composites and `jsonb`.
@@ -30,10 +33,16 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// The terms of these columns over these rows.
-    pub fn new(columns: &[Column], rows: &[Row], transforms: bool) -> Self {
+    /// The terms of these columns over the rows of each file.
+    pub fn new(
+        columns: &[Column],
+        rows: &[Vec<Row>],
+        partitioning: &[Vec<i32>],
+        transforms: bool,
+    ) -> Self {
         let mut terms = Terms {
             scalars: Vec::new(),
+            partitioning: Vec::new(),
             arrays: Vec::new(),
             others: Vec::new(),
             transforms,
@@ -45,12 +54,21 @@ impl Terms {
                 &column.field.kind,
                 vec![column.field.id],
                 rows,
+                partitioning,
             );
         }
         terms
     }
 
-    fn add(&mut self, sql: &str, family: &Family, kind: &Kind, path: Vec<i32>, rows: &[Row]) {
+    fn add(
+        &mut self,
+        sql: &str,
+        family: &Family,
+        kind: &Kind,
+        path: Vec<i32>,
+        rows: &[Vec<Row>],
+        partitioning: &[Vec<i32>],
+    ) {
         let term = |family: &Family, kind: &Kind, samples| Term {
             sql: sql.to_owned(),
             family: family.clone(),
@@ -69,11 +87,12 @@ impl Terms {
                     };
                     let mut path = path.clone();
                     path.push(field.id);
-                    self.add(&format!("({sql}).{name}"), family, &field.kind, path, rows);
+                    let member = format!("({sql}).{name}");
+                    self.add(&member, family, &field.kind, path, rows, partitioning);
                 }
             }
             (Family::Array(element), Kind::List(field)) => {
-                let samples = rows.iter().flat_map(|row| match at(row, &path) {
+                let samples = rows.iter().flatten().flat_map(|row| match at(row, &path) {
                     Cell::List(cells) => cells.iter().filter_map(Cell::scalar).cloned().collect(),
                     _ => Vec::new(),
                 });
@@ -82,18 +101,34 @@ impl Terms {
             }
             (Family::Jsonb, _) => self.others.push(term(family, kind, Vec::new())),
             _ => {
-                let samples = rows
+                let of_file = |rows: &Vec<Row>| -> Vec<Scalar> {
+                    let cells = rows.iter().map(|row| at(row, &path));
+                    cells.filter_map(Cell::scalar).cloned().collect()
+                };
+                let mut samples: Vec<Scalar> = rows.iter().flat_map(of_file).collect();
+                // Mistakes show at the ends of files: these come as often as all other values together.
+                let ends: Vec<Scalar> = rows
                     .iter()
-                    .filter_map(|row| at(row, &path).scalar())
-                    .cloned();
-                self.scalars.push(term(family, kind, samples.collect()));
+                    .filter_map(|rows| extremes(of_file(rows).iter()))
+                    .flat_map(|(low, high)| [low, high])
+                    .collect();
+                let times = samples.len().div_ceil(ends.len().max(1));
+                samples.extend(ends.iter().cycle().take(ends.len() * times).cloned());
+                if partitioning.contains(&path) {
+                    self.partitioning.push(self.scalars.len());
+                }
+                self.scalars.push(term(family, kind, samples));
             }
         }
     }
 
     /// A term: mostly a column as it is.
     pub fn pick(&self, chance: &mut Chance) -> Term {
-        let mut term = chance.pick(&self.scalars).clone();
+        let mut term = if !self.partitioning.is_empty() && chance.percent(35) {
+            self.scalars[*chance.pick(&self.partitioning)].clone()
+        } else {
+            chance.pick(&self.scalars).clone()
+        };
         while chance.percent(22) {
             term = self.over(chance, term);
         }

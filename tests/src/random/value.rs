@@ -215,6 +215,11 @@ impl Scalar {
             (Scalar::String(left), Scalar::String(right)) => left.as_bytes().cmp(right.as_bytes()),
             (Scalar::Uuid(left), Scalar::Uuid(right)) => left.cmp(right),
             (Scalar::Bytes(left), Scalar::Bytes(right)) => left.cmp(right),
+            // One of them is from before its column was promoted.
+            (Scalar::Int(left), Scalar::Long(right)) => i64::from(*left).cmp(right),
+            (Scalar::Long(left), Scalar::Int(right)) => left.cmp(&i64::from(*right)),
+            (Scalar::Float(left), Scalar::Double(right)) => f64::from(*left).total_cmp(right),
+            (Scalar::Double(left), Scalar::Float(right)) => left.total_cmp(&f64::from(*right)),
             (left, right) => panic!("{left:?} and {right:?} are of two types"),
         }
     }

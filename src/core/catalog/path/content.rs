@@ -55,6 +55,8 @@ pub(super) struct MetadataParser;
 
 impl Parser for MetadataParser {
     type Parsed = MetadataContent;
+    // `v1.metadata.json` may be another after a table was made anew.
+    const UNIQUE_NAMES: bool = false;
 
     fn parse(&self, content: Bytes) -> Result<MetadataContent> {
         Ok(MetadataContent::new(content))

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 
 use super::{Catalog, Table, TableIdent, TableListing, TableOptions, open_table, parse_places};
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Location, Storage};
+use crate::storage::{Location, Storage, StoreSettings};
 
 pub use content::MetadataContent;
 pub(super) use resolve::names_metadata_file;
@@ -28,6 +28,8 @@ pub struct PathCatalog {
     pub allowed_locations: Vec<String>,
     /// Whether tables may have been moved after they were written.
     pub allow_moved_paths: bool,
+    /// How remote stores are reached, and with whose rights.
+    pub stores: StoreSettings,
 }
 
 impl PathCatalog {
@@ -72,6 +74,7 @@ impl PathCatalog {
             allow_moved_paths: self.allow_moved_paths,
             warehouse: self.warehouse.clone(),
             allowed_locations: self.allowed_locations.clone(),
+            stores: self.stores.clone(),
         })
     }
 }
@@ -81,7 +84,8 @@ impl Catalog for PathCatalog {
     async fn list_tables(&self, namespace: &str) -> Result<TableListing> {
         let places = parse_places(self.warehouse.as_deref(), &self.allowed_locations)?;
         let directory = self.namespace_location(namespace)?;
-        listing::list_tables(&Storage::new(), &directory, &places).await
+        let storage = Storage::with_settings(self.stores.clone());
+        listing::list_tables(&storage, &directory, &places).await
     }
 
     async fn load_table(&self, ident: &TableIdent) -> Result<Table> {

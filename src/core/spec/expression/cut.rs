@@ -120,7 +120,9 @@ impl Bounds {
 
     /// Whether it is known exactly where the constant lies.
     pub fn are_exact(&self) -> bool {
-        self.low.earliest == self.low.latest && self.high.earliest == self.high.latest
+        // A NaN that is the only value does not equal itself here.
+        self.single.is_some()
+            || self.low.earliest == self.low.latest && self.high.earliest == self.high.latest
     }
 
     /// The only value that equals the constant, if there is only one.
@@ -130,7 +132,7 @@ impl Bounds {
 
     /// Whether no value equals the constant.
     pub fn are_empty(&self) -> bool {
-        self.are_exact() && self.low == self.high
+        self.single.is_none() && self.are_exact() && self.low == self.high
     }
 
     /// When the value of a term compares so to the constant; where the bounds are not exact, whenever it can.
@@ -345,6 +347,12 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn nan_is_a_value_like_others() {
+        let bounds = Bounds::value(PrimitiveValue::Double(f64::NAN));
+        assert!(bounds.are_exact() && !bounds.are_empty());
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct PruningLevels {
     pub pages: bool,
     /// Parquet row groups, by their bloom filters and dictionaries.
     pub bloom_filters: bool,
+    /// Rows, by what somebody checks again. Those that an exact predicate leaves out never come out.
+    pub rows: bool,
 }
 
 impl RowFilter {
@@ -63,6 +65,7 @@ impl PruningLevels {
         row_groups: true,
         pages: true,
         bloom_filters: true,
+        rows: true,
     };
 
     /// No level: everything is read.
@@ -72,6 +75,7 @@ impl PruningLevels {
         row_groups: false,
         pages: false,
         bloom_filters: false,
+        rows: false,
     };
 }
 

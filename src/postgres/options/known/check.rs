@@ -164,7 +164,7 @@ fn check_value(row: &OptionRow, value: &str) -> Result<(), Fault> {
             FaultKind::NotSupported,
             format!("option \"{name}\": {what} is not supported yet"),
         )
-        .hint("This version finds tables by path and reads local files."),
+        .hint("This version finds tables by path, in local directories, on S3, Google and Azure stores and on web servers."),
     })
 }
 

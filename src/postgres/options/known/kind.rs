@@ -26,6 +26,8 @@ pub enum Kind {
     Uuid,
     /// An absolute local path or a URL.
     Location,
+    /// The URL of a service: a host, and perhaps a port and a path.
+    Endpoint,
     /// Locations separated by commas.
     LocationList,
     /// The path of a file inside the table's directory.
@@ -63,6 +65,10 @@ impl Kind {
             Self::Choice { .. } => wrong(),
             Self::Uuid => uuid(value).map_or_else(wrong, |_| Ok(())),
             Self::Location => check_location(value),
+            Self::Endpoint => match is_endpoint(value) {
+                true => Ok(()),
+                false => wrong(),
+            },
             Self::LocationList => match location_list(value) {
                 Some(locations) => locations.iter().try_for_each(|one| check_location(one)),
                 None => wrong(),
@@ -99,6 +105,9 @@ impl Kind {
             }
             Self::Uuid => "a uuid such as 9c12d441-03fe-4693-9a96-a0705ddf69c1".to_owned(),
             Self::Location => "an absolute path or a URL".to_owned(),
+            Self::Endpoint => {
+                "a URL such as https://host:port, without a user, password or query".to_owned()
+            }
             Self::LocationList => {
                 "absolute paths or URLs separated by commas, in double quotes if they hold a comma"
                     .to_owned()
@@ -123,9 +132,39 @@ fn check_location(location: &str) -> Result<(), ValueFault> {
     }
     match scheme(location) {
         Some(scheme) if scheme.eq_ignore_ascii_case("file") => Ok(()),
-        Some(scheme) => Err(ValueFault::NotYet(format!("a location \"{scheme}:\""))),
+        Some(scheme) => match SCHEMES.iter().find(|one| scheme.eq_ignore_ascii_case(one)) {
+            Some(http) if http.starts_with("http") && has_user(location) => Err(ValueFault::Wrong(
+                "a URL without a user or password in it".to_owned(),
+            )),
+            Some(_) => Ok(()),
+            None => Err(ValueFault::NotYet(format!("a location \"{scheme}:\""))),
+        },
         None => Err(ValueFault::Wrong(Kind::Location.allowed())),
     }
+}
+
+/// The schemes of remote stores.
+const SCHEMES: [&str; 11] = [
+    "s3", "s3a", "s3n", "gs", "abfs", "abfss", "wasb", "wasbs", "az", "http", "https",
+];
+
+/// Whether a URL has something in front of its host, such as a password, which others could read.
+fn has_user(url: &str) -> bool {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    rest.split('/')
+        .next()
+        .is_some_and(|authority| authority.contains('@'))
+}
+
+fn is_endpoint(value: &str) -> bool {
+    let rest = ["http://", "https://"]
+        .into_iter()
+        .find_map(|scheme| value.strip_prefix(scheme));
+    rest.is_some_and(|rest| {
+        !rest.is_empty()
+            && !rest.starts_with(['/', ':'])
+            && !rest.contains(|c: char| "@?#\\".contains(c) || c.is_whitespace() || c.is_control())
+    })
 }
 
 /// The scheme of a URL (RFC 3986, section 3.1), if the text has one.
@@ -259,18 +298,64 @@ mod tests {
 
     #[test]
     fn locations_are_absolute_or_urls() {
-        for text in ["/data", "file:///data", "/with space/100%/#1/ä"] {
+        for text in [
+            "/data",
+            "file:///data",
+            "/with space/100%/#1/ä",
+            "s3://bucket/x",
+            "S3A://bucket/x",
+            "gs://bucket/x",
+            "abfss://c@a.b.c/x",
+            "az://c/x",
+            "https://host:8443/x",
+            "http://host/x@y",
+        ] {
             assert_eq!(Kind::Location.check(text), Ok(()), "{text}");
         }
-        for text in ["s3://bucket/x", "hdfs://host/x", "abfss://c@a.b.c/x"] {
+        for text in ["hdfs://host/x", "ftp://host/x"] {
             assert!(
                 matches!(Kind::Location.check(text), Err(ValueFault::NotYet(_))),
                 "{text}"
             );
         }
-        for text in ["data", "./data", "C:data", "1s://x", "://x"] {
+        for text in [
+            "data",
+            "./data",
+            "C:data",
+            "1s://x",
+            "://x",
+            "https://me:pw@host/x",
+        ] {
             assert!(
                 matches!(Kind::Location.check(text), Err(ValueFault::Wrong(_))),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn endpoints_are_hosts_without_secrets() {
+        for text in [
+            "https://s3.example.org",
+            "http://localhost:9000",
+            "http://127.0.0.1:10000/account",
+            "http://[::1]:80",
+        ] {
+            assert_eq!(Kind::Endpoint.check(text), Ok(()), "{text}");
+        }
+        for text in [
+            "localhost:9000",
+            "ftp://host",
+            "https://",
+            "https:///x",
+            "https://:80",
+            "https://me:pw@host",
+            "https://host?sig=x",
+            "https://host#x",
+            "https://ho st",
+        ] {
+            assert!(
+                matches!(Kind::Endpoint.check(text), Err(ValueFault::Wrong(_))),
                 "{text}"
             );
         }

@@ -40,6 +40,10 @@ pub struct OptionRow {
     pub kind: Kind,
     /// Whether its value may never be shown.
     pub secret: bool,
+    /// Whether it says how a remote store is reached.
+    pub of_store: bool,
+    /// Whether only a superuser may set it.
+    pub superuser: bool,
     /// The value that holds when it is not given.
     pub default: Option<&'static str>,
     /// Whether this version has it.
@@ -60,6 +64,8 @@ const ROW: OptionRow = OptionRow {
     places: &[],
     kind: Kind::Text,
     secret: false,
+    of_store: false,
+    superuser: false,
     default: None,
     support: Support::Yes,
     text: "",
@@ -87,7 +93,21 @@ const fn secret(name: &'static str, text: &'static str) -> OptionRow {
     }
 }
 
+const fn store(name: &'static str, kind: Kind, text: &'static str) -> OptionRow {
+    OptionRow {
+        of_store: true,
+        ..row(name, SERVER, kind, text)
+    }
+}
+
 impl OptionRow {
+    const fn for_superusers(self) -> Self {
+        Self {
+            superuser: true,
+            ..self
+        }
+    }
+
     const fn or(self, default: &'static str) -> Self {
         Self {
             default: Some(default),
@@ -129,38 +149,62 @@ pub const OPTIONS: &[OptionRow] = &[
         "Further directories, separated by commas, in which files of the server's tables may lie; \
          a table's own directory and the warehouse always are",
     ),
-    row(
-        "use_ambient_credentials",
-        SERVER,
-        Kind::Boolean,
-        "Whether credentials of the server's environment may be used",
-    )
-    .or("false")
-    .later(),
-    row("region", SERVER, Kind::Text, "Region of the object store").later(),
-    row(
+    store("region", Kind::Text, "The region that an S3 store is in").or("us-east-1"),
+    store(
         "endpoint",
-        SERVER,
-        Kind::Text,
-        "Address of the object store",
-    )
-    .later(),
-    row(
+        Kind::Endpoint,
+        "Address of the object store, if not the one of the cloud: of an S3 or Google store, or of an Azure account",
+    ),
+    store(
         "allow_http",
-        SERVER,
         Kind::Boolean,
-        "Whether the object store may be reached without encryption",
+        "Whether stores may be reached without encryption",
     )
-    .or("false")
-    .later(),
-    row(
+    .or("false"),
+    store(
         "virtual_hosted_style_request",
-        SERVER,
         Kind::Boolean,
-        "Whether the bucket is part of the host name",
+        "Whether the bucket of an S3 store is part of the host's name instead of the path",
+    )
+    .or("false"),
+    store(
+        "skip_signature",
+        Kind::Boolean,
+        "Whether to read without credentials, as everybody may",
+    )
+    .or("false"),
+    store(
+        "request_payer",
+        Kind::Boolean,
+        "Whether who reads a bucket of S3 pays for it",
+    )
+    .or("false"),
+    store(
+        "account_name",
+        Kind::Text,
+        "The Azure account that the credentials are for, and that `az://container` is in",
+    ),
+    store(
+        "tenant_id",
+        Kind::Text,
+        "The tenant of an Azure service principal, whose `client_id` and `client_secret` are in the user mapping",
+    ),
+    store(
+        "use_ambient_credentials",
+        Kind::Boolean,
+        "Whether credentials of the server's environment or machine are used where a user mapping has none; only a \
+         superuser may set it",
     )
     .or("false")
-    .later(),
+    .for_superusers(),
+    store(
+        "allow_link_local",
+        Kind::Boolean,
+        "Whether link-local addresses may be reached, where clouds serve the credentials of their machines; only a \
+         superuser may set it",
+    )
+    .or("false")
+    .for_superusers(),
     row(
         "oauth2_server_uri",
         SERVER,
@@ -176,12 +220,15 @@ pub const OPTIONS: &[OptionRow] = &[
     secret("sas_token", "Shared access signature of an Azure store"),
     secret(
         "service_account_key",
-        "Service account key of a Google store",
+        "Service account key of a Google store, as JSON",
     ),
-    secret("token", "Bearer token of a catalog or store"),
-    secret("client_id", "OAuth2 client of a catalog or store"),
-    secret("client_secret", "OAuth2 secret of a catalog or store"),
-    secret("password", "Password of a catalog or store"),
+    secret("token", "Bearer token of a Google or Azure store"),
+    secret("client_id", "Service principal of an Azure store"),
+    secret(
+        "client_secret",
+        "Secret of the service principal of an Azure store",
+    ),
+    secret("password", "Password of a catalog"),
     row(
         "location",
         TABLE_IMPORT,

@@ -14,14 +14,14 @@ use crate::random::transform::Transform;
 use crate::random::value::{Cell, Field, Kind, Row, Scalar};
 
 /// More partitions than this a batch does not get: its other rows are left out.
-const PARTITIONS: usize = 8;
+const PARTITIONS: usize = 6;
 /// Once a table has so many files, further loads write one file a partition.
-const FILES: usize = 16;
+const FILES: usize = 8;
 
 impl Writer<'_> {
     pub(super) fn append(&mut self) -> Vec<Item> {
         let fields = self.columns.fields.clone();
-        let count = *self.chance.pick(&[1, 20, 60, 120, 250, 400]);
+        let count = *self.chance.pick(&[1, 20, 60, 120, 300]);
         // A slice of each column's values, so that files of one load differ from those of others.
         let (start, width) = if self.chance.percent(50) {
             (0.0, 1.0)

@@ -108,9 +108,10 @@ impl Writer<'_> {
         spec: usize,
         members: Vec<Member>,
     ) -> Manifest {
+        let typed = self.specs[spec].under(&self.columns.fields);
         let avro_spec = synthetic::Spec {
-            id: self.specs[spec].id,
-            fields: self.specs[spec].to_json(),
+            id: typed.id,
+            fields: typed.to_json(),
         };
         let records: Vec<Record> = members.iter().map(|member| self.record(member)).collect();
         let content = if deletes { "deletes" } else { "data" };
@@ -131,7 +132,7 @@ impl Writer<'_> {
                 .filter(|member| member.status == status)
                 .count()
         };
-        let partitions = self.specs[spec].summaries(&tuples);
+        let partitions = typed.summaries(&tuples);
         let listed = Listed {
             path: self.path(&name),
             length: bytes.len(),
@@ -157,7 +158,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn record(&self, member: &Member) -> Record {
-        let spec = &self.specs[self.spec_of(member.item)];
+        let spec = self.specs[self.spec_of(member.item)].under(&self.columns.fields);
         let (mut file, metrics) = match member.item {
             Item::Data(file) => {
                 let file = &self.files[file];

@@ -45,7 +45,9 @@ impl Writer<'_> {
         }
         synthetic::write_json(&self.directory.join("metadata/v1.metadata.json"), &metadata);
         let description = self.describe();
+        let fields = self.partition_fields.iter();
         Lake {
+            partitioning: fields.map(|field| field.source.clone()).collect(),
             location: self.directory,
             fields: self.columns.fields,
             snapshots: self.snapshots,

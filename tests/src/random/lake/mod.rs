@@ -28,6 +28,8 @@ pub struct Lake {
     pub fields: Vec<Field>,
     /// Its states, the current one last.
     pub snapshots: Vec<Snapshot>,
+    /// The columns, after the ids of the structs around them, that partitions are made of.
+    pub partitioning: Vec<Vec<i32>>,
     /// What is in it, for a reader of a failure.
     pub description: String,
 }
@@ -134,6 +136,8 @@ pub fn write(chance: &mut Chance, directory: &Path) -> Lake {
     let mut partition_fields = Vec::new();
     let spec = Spec::random(chance, 0, &columns, &mut partition_fields);
     let detail = *chance.pick(&[
+        Detail::Full,
+        Detail::Full,
         Detail::Full,
         Detail::Full,
         Detail::Full,
