@@ -105,6 +105,7 @@ pub fn count_rows(
             .collect(),
         tasks: vec![task],
         queue: None,
+        kept: Arc::default(),
         files: Arc::new(files),
         levels: PruningLevels::ALL,
         threads: 1,

@@ -518,6 +518,29 @@ fn a_million_equality_keys_against_six_million_rows() {
     }
 }
 
+/// The rows of an inner scan are the same however often it begins again.
+#[test]
+fn deletes_of_every_kind_in_a_scan_that_begins_again() {
+    let directory = Directory::new();
+    let table = numbers(&directory, 3, 6)
+        .equality_deletes("data/keys.parquet", &[(1, longs([Some(2), Some(5)]))])
+        .position_deletes("data/positions.parquet", &[("data/0.parquet", 0)])
+        .deletion_vectors("data/v.puffin", &[("data/1.parquet", vec![0, 3])])
+        .write();
+    let database = Database::new();
+    let mut client = open(&database, &table);
+    let scans = "SELECT string_agg((SELECT string_agg(n::text, ' ' ORDER BY n) FROM tested \
+                 WHERE n * g >= 0)::text, ', ') FROM generate_series(1, 3) g";
+    let once = "0 1 1 1 3 3 4 4 4";
+    for materialize in ["on", "off"] {
+        client
+            .batch_execute(&format!("SET enable_material = {materialize}"))
+            .expect("the setting is there");
+        let rows = text_value(&mut client, scans).expect("an answer");
+        assert_eq!(rows.as_deref(), Some([once; 3].join(", ").as_str()));
+    }
+}
+
 #[test]
 fn deletes_that_need_too_much_memory_name_the_setting() {
     let directory = Directory::new();

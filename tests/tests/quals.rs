@@ -486,6 +486,57 @@ fn decimals_compare_to_constants_with_more_digits() {
 }
 
 #[test]
+fn decimals_have_as_many_digits_as_there_can_be() {
+    let directory = Directory::new();
+    let greatest = 10_i128.pow(38) - 1;
+    let values = [Some(greatest), Some(-greatest), Some(0), None, Some(1)];
+    let column = |scale| -> ArrayRef {
+        let values = Decimal128Array::from(values.to_vec());
+        let fitting = values.with_precision_and_scale(38, scale);
+        Arc::new(fitting.expect("the values fit"))
+    };
+    let ids = Int32Array::from(vec![1, 2, 3, 4, 5]);
+    let location = Table::new(directory.path())
+        .column(1, "id", "int")
+        .column(2, "whole", "decimal(38, 0)")
+        .column(3, "part", "decimal(38, 38)")
+        .file("data/a.parquet", vec![Arc::new(ids), column(0), column(38)])
+        .write();
+    let database = Database::new();
+    let mut client = database.with_server();
+    client
+        .batch_execute(&format!(
+            "{}; CREATE TABLE t_heap AS SELECT * FROM t",
+            foreign_table(
+                "t",
+                "id int, whole numeric(38,0), part numeric(38,38)",
+                &location,
+                &[]
+            )
+        ))
+        .expect("the table can be made");
+    let constants = [
+        "0",
+        "1",
+        "0.5",
+        "99999999999999999999999999999999999999",
+        "-99999999999999999999999999999999999999",
+        "-99999999999999999999999999999999999999.5",
+        "1e38",
+        "1e39",
+        "-1e60",
+        "0.99999999999999999999999999999999999999",
+        "1e-38",
+        "1e-39",
+        "1e38::float8",
+        "'NaN'",
+    ];
+    for column in ["whole", "part"] {
+        check_constants(&mut client, "t", Reader, column, &constants);
+    }
+}
+
+#[test]
 fn floating_point_numbers_have_postgres_order() {
     let mut t = tables();
     let constants = [

@@ -105,3 +105,53 @@ impl Facts {
         self.values.iter().all(|values| values.nulls)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use PrimitiveValue as V;
+
+    use super::*;
+    use crate::spec::{PrimitiveType, UpperEnd};
+
+    fn between(nulls: bool, lower: i32, upper: i32) -> PossibleValues {
+        PossibleValues {
+            nulls,
+            lower: Some(V::Int(lower)),
+            upper: Some(UpperEnd::Value(V::Int(upper))),
+            ..PossibleValues::unknown(&PrimitiveType::Int)
+        }
+    }
+
+    #[test]
+    fn a_value_must_be_possible_by_all_that_is_known() {
+        let term = Term::field(1, PrimitiveType::Int);
+        let facts = |first: PossibleValues, second: PossibleValues| {
+            let mut facts = Facts::default();
+            facts.add_field_values(&term, &first);
+            facts.add_field_values(&term, &second);
+            facts
+        };
+        let (one, seven) = (V::Int(1), V::Int(7));
+        let equal = |value: &V| Check::Compare(Comparison::Equal, value.clone());
+        let not_equal = |value: &V| Check::Compare(Comparison::NotEqual, value.clone());
+        let both = || [one.clone(), seven.clone()].into_iter();
+        let apart = facts(between(false, 0, 3), between(false, 2, 9));
+        for check in [equal(&one), equal(&seven), Check::In(both().collect())] {
+            assert_eq!(apart.verdict(&check), Verdict::NEVER, "{check:?}");
+        }
+        for check in [
+            not_equal(&one),
+            not_equal(&seven),
+            Check::NotIn(both().collect()),
+        ] {
+            assert_eq!(apart.verdict(&check), Verdict::ALWAYS, "{check:?}");
+            // Null equals nothing, and is not unequal to anything either; one source may say that there is none.
+            let nulls = facts(between(true, 0, 3), between(true, 2, 9));
+            assert_eq!(nulls.verdict(&check), Verdict::UNKNOWN, "{check:?}");
+            let no_nulls = facts(between(true, 0, 3), between(false, 2, 9));
+            assert_eq!(no_nulls.verdict(&check), Verdict::ALWAYS, "{check:?}");
+        }
+        let values = apart.term_values(&term);
+        assert!(!values.nulls && values.lower.is_some());
+    }
+}

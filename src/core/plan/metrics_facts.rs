@@ -2,7 +2,10 @@
 //! Spec: "Data File Fields" (metrics), "Scan Planning".
 
 use crate::spec::schema::MAX_COLUMN_ID;
-use crate::spec::{DataFile, FileFormat, PossibleValues, PrimitiveType, Schema, TableMetadata};
+use crate::spec::{
+    DataFile, FileFormat, PossibleValues, PrimitiveType, PrimitiveValue, Schema, TableMetadata,
+    UpperEnd,
+};
 
 /// A column that manifests may tell of.
 #[derive(Debug, Clone)]
@@ -75,10 +78,33 @@ impl Column {
             values.nans = values.nans && nans > 0;
             values.nulls = values.nulls && (nulls > 0 || !covers_rows);
         }
-        values.between(
+        let mut values = values.between(
             &self.field_type,
             stats.lower_bound.as_deref(),
             stats.upper_bound.as_deref(),
-        )
+        );
+        // ORC's statistics were of whole milliseconds once.
+        if file.file_format == FileFormat::Orc {
+            values.lower = values.lower.and_then(|lower| moved(lower, -1));
+            values.upper = values.upper.and_then(|upper| match upper {
+                UpperEnd::Value(upper) => moved(upper, 1).map(UpperEnd::Value),
+                prefix @ UpperEnd::Prefix(_) => Some(prefix),
+            });
+        }
+        values
     }
+}
+
+/// A time moved by milliseconds; any other value as it is. `None` if the type does not reach so far.
+fn moved(value: PrimitiveValue, millis: i64) -> Option<PrimitiveValue> {
+    use PrimitiveValue as V;
+    let micros = |value: i64| value.checked_add(millis * 1_000);
+    let nanos = |value: i64| value.checked_add(millis * 1_000_000);
+    Some(match value {
+        V::Timestamp(value) => V::Timestamp(micros(value)?),
+        V::Timestamptz(value) => V::Timestamptz(micros(value)?),
+        V::TimestampNs(value) => V::TimestampNs(nanos(value)?),
+        V::TimestamptzNs(value) => V::TimestamptzNs(nanos(value)?),
+        other => other,
+    })
 }

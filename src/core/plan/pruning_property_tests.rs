@@ -301,7 +301,7 @@ struct Told {
     upper: bool,
     /// How many characters or bytes of a bound are kept, and whether an upper bound is raised then.
     cut: Option<(usize, bool)>,
-    /// Bounds are written as before a promotion, where they can be.
+    /// Bounds are written as before a promotion, where they can be, or as in old ORC files, in whole milliseconds.
     promoted: bool,
     /// The column is in a struct that is null in so many of the rows with null, which are not counted then.
     hidden: Option<usize>,
@@ -361,6 +361,12 @@ fn bound(value: &V, told: &Told, is_upper: bool) -> Option<Vec<u8>> {
         }
         V::Timestamp(value) if told.promoted && value % DAY == 0 => {
             i32::try_from(value / DAY).unwrap().to_le_bytes().to_vec()
+        }
+        V::Timestamptz(value) if told.promoted && told.format == FileFormat::Orc => {
+            V::Timestamptz(value / 1000 * 1000).to_bytes()
+        }
+        V::TimestampNs(value) if told.promoted && told.format == FileFormat::Orc => {
+            V::TimestampNs(value / 1_000_000 * 1_000_000).to_bytes()
         }
         other => other.to_bytes(),
     };

@@ -697,6 +697,51 @@ fn nanoseconds_are_not_microseconds() {
     }
 }
 
+/// Old ORC files tell of times in whole milliseconds.
+#[test]
+fn bounds_of_times_in_orc_files_are_rough() {
+    let timestamp = PrimitiveType::Timestamp;
+    let metadata = table_of(&timestamp, unpartitioned());
+    let bound = |micros: i64| Some(V::Timestamp(micros).to_bytes().into());
+    // Rows 1.5 and 2.5 ms after 1970-01-01.
+    let file = |format| DataFile {
+        file_format: format,
+        ..data_file(
+            Vec::new(),
+            vec![ColumnStats {
+                null_value_count: Some(0),
+                lower_bound: bound(2_000),
+                upper_bound: bound(2_000),
+                ..stats(1)
+            }],
+        )
+    };
+    for (value, in_orc) in [
+        (1_500, Checked),
+        (2_500, Checked),
+        (900, Skipped),
+        (3_100, Skipped),
+    ] {
+        let x = || {
+            on(
+                1,
+                &timestamp,
+                compare(Comparison::Equal, V::Timestamp(value)),
+            )
+        };
+        assert_eq!(
+            see(&metadata, &file(FileFormat::Orc), x()),
+            in_orc,
+            "{value}"
+        );
+        assert_eq!(
+            see(&metadata, &file(FileFormat::Parquet), x()),
+            Skipped,
+            "{value}"
+        );
+    }
+}
+
 /// known-bugs.md: "before 1970"; the trap table's "Time transforms, pre-1970".
 #[test]
 fn files_of_times_before_1970_are_found_however_their_writer_rounded() {

@@ -9,6 +9,7 @@ mod channel;
 mod compact;
 mod decode;
 mod deletes;
+mod equal_values;
 mod field_ids;
 mod filter;
 mod footer;
@@ -19,16 +20,21 @@ mod metrics;
 mod missing;
 mod nested;
 mod orc;
+mod page_index;
 mod pages;
 mod panics;
 mod parquet_file;
 mod projection;
 mod rewritten;
+mod row_group_fetch;
 mod row_groups;
 mod row_positions;
+mod selectivity;
 mod size;
 mod stored;
+mod stored_values;
 mod task_queue;
+mod two_phases;
 mod values;
 mod variant;
 mod wanted_rows;
@@ -43,7 +49,7 @@ use arrow::array::RecordBatch;
 
 pub use arrow_types::arrow_type;
 pub use channel::{BatchReceiver, RecvOutcome};
-pub use deletes::{PositionDeleteRows, read_deletion_vector};
+pub use deletes::{KeptDeletes, PositionDeleteRows, read_deletion_vector};
 pub use metadata_columns::{MetadataColumn, OutputColumn};
 pub use metrics::ReadMetrics;
 pub use missing::row_of_value;
@@ -66,6 +72,8 @@ pub struct ReadRequest {
     pub tasks: Vec<FileScanTask>,
     /// Which of the tasks are this read's, if others read the rest; `None`: all.
     pub queue: Option<Arc<dyn TaskQueue>>,
+    /// What reads of the same tasks keep for each other.
+    pub kept: Arc<KeptDeletes>,
     /// Where they are read from.
     pub files: SharedFileReader,
     /// What inside of files may be passed over because of the tasks' residuals.

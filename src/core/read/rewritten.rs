@@ -118,6 +118,7 @@ async fn each_row(
         columns: columns.map(OutputColumn::Metadata).to_vec(),
         tasks,
         queue: None,
+        kept: Arc::clone(&request.kept),
         schema: Arc::clone(&request.schema),
         files: Arc::clone(&request.files),
         levels: request.levels,

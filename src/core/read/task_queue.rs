@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::vec::IntoIter;
 
-use super::deletes::{PendingDeletes, share_deletes};
+use super::deletes::{KeptDeletes, PendingDeletes, share_deletes};
 use super::worker::stopped;
 use crate::error::Result;
 use crate::plan::FileScanTask;
@@ -55,9 +55,13 @@ impl NextTask {
 
 impl Tasks {
     /// All of these tasks, or those that the queue hands out.
-    pub(super) fn new(tasks: Vec<FileScanTask>, queue: Option<Arc<dyn TaskQueue>>) -> Self {
-        let deletes = share_deletes(&tasks, |task| Some(&task.deletes));
-        let by_changes = share_deletes(&tasks, |task| {
+    pub(super) fn new(
+        tasks: Vec<FileScanTask>,
+        queue: Option<Arc<dyn TaskQueue>>,
+        kept: &Arc<KeptDeletes>,
+    ) -> Self {
+        let deletes = share_deletes(&tasks, kept, |task| Some(&task.deletes));
+        let by_changes = share_deletes(&tasks, kept, |task| {
             task.change.as_ref()?.only_deleted_by.as_ref()
         });
         let have_deletes = deletes.iter().chain(&by_changes).any(Option::is_some);

@@ -71,6 +71,19 @@ pub(super) fn store_error(location: &Location, error: &StoreError) -> Error {
     }
 }
 
+/// Whether a connection broke off, perhaps in the middle of an answer; a server that cannot be reached, is silent or
+/// refuses is something else.
+pub(super) fn is_broken_off(error: &StoreError) -> bool {
+    let is_answer = cause::<Refusal>(error).is_some() || cause::<NotSent>(error).is_some();
+    !is_answer
+        && cause::<HttpError>(error).is_some_and(|error| {
+            !matches!(
+                error.kind(),
+                HttpErrorKind::Connect | HttpErrorKind::Timeout
+            )
+        })
+}
+
 fn refused(location: &Location, refusal: &Refusal) -> Error {
     let code = refusal.code.as_deref().unwrap_or_default();
     let says = format!("cannot be read: {refusal}");
@@ -158,7 +171,7 @@ pub(super) fn file_error(location: &Location, kind: ErrorKind, what: &str) -> Er
     Error::new(kind, format!("file \"{location}\" {what}"))
 }
 
-fn cause<'a, T: StdError + 'static>(error: &'a StoreError) -> Option<&'a T> {
+fn cause<T: StdError + 'static>(error: &StoreError) -> Option<&T> {
     error_chain(error).find_map(|cause| cause.downcast_ref::<T>())
 }
 

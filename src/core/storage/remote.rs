@@ -11,7 +11,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt};
 
 use super::directory::{Directory, DirectoryEntry};
-use super::fault::{file_error, store_error};
+use super::fault::{file_error, is_broken_off, store_error};
 use super::http;
 use super::location::{Backend, Location};
 use super::metadata_cache::FileVersion;
@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(super) const COALESCE_GAP: u64 = 1024 * 1024;
 
 /// How often an answer is asked for that breaks off.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: usize = 4;
 
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 
@@ -111,41 +111,30 @@ impl<'a> RemoteFile<'a> {
         .await
     }
 
-    /// Asks for a range and reads it, again if the connection breaks off in the middle of the answer. The store's
-    /// own client does that only where files have entity tags.
     async fn get_all(
         &self,
         range: Option<GetRange>,
         check: impl Fn(&GetResult) -> Result<()> + Send + Sync,
     ) -> Result<Bytes> {
-        let mut wait = FIRST_WAIT;
-        for _ in 1..ATTEMPTS {
+        again_if_broken_off(|| async {
             let got = self.get(range.clone()).await?;
-            check(&got)?;
-            match self.collect(got).await {
-                Err(error) if error.kind() == ErrorKind::Unreachable => {
-                    tokio::time::sleep(wait).await;
-                    wait *= 2;
-                }
-                outcome => return outcome,
-            }
-        }
-        let got = self.get(range).await?;
-        check(&got)?;
-        self.collect(got).await
+            check(&got).map_err(Failure::lasting)?;
+            self.collect(got).await
+        })
+        .await
     }
 
-    async fn get(&self, range: Option<GetRange>) -> Result<GetResult> {
+    async fn get(&self, range: Option<GetRange>) -> Result<GetResult, Failure> {
         let options = GetOptions {
             range,
             ..GetOptions::default()
         };
         let got = self.store.objects.get_opts(&self.key, options).await;
-        got.map_err(|error| store_error(self.location, &error))
+        got.map_err(|error| Failure::of_store(self.location, &error))
     }
 
     /// Everything that was asked for, and no more than that, whatever the server sends.
-    async fn collect(&self, got: GetResult) -> Result<Bytes> {
+    async fn collect(&self, got: GetResult) -> Result<Bytes, Failure> {
         let wanted = got.range.end.saturating_sub(got.range.start);
         let mut parts: Vec<Bytes> = Vec::new();
         let mut length = 0_u64;
@@ -153,7 +142,7 @@ impl<'a> RemoteFile<'a> {
         while let Some(part) = stream
             .try_next()
             .await
-            .map_err(|error| store_error(self.location, &error))?
+            .map_err(|error| Failure::of_store(self.location, &error))?
         {
             length = length.saturating_add(part.len() as u64);
             if length > wanted {
@@ -162,11 +151,14 @@ impl<'a> RemoteFile<'a> {
             parts.push(part);
         }
         if length != wanted {
-            return Err(file_error(
-                self.location,
-                ErrorKind::Unreachable,
-                "cannot be read: its store sends more or less than it says",
-            ));
+            return Err(Failure {
+                error: file_error(
+                    self.location,
+                    ErrorKind::Unreachable,
+                    "cannot be read: its store sends more or less than it says",
+                ),
+                is_broken_off: true,
+            });
         }
         if parts.len() == 1 {
             return Ok(parts.swap_remove(0));
@@ -177,6 +169,47 @@ impl<'a> RemoteFile<'a> {
         }
         Ok(bytes.freeze())
     }
+}
+
+/// Why an answer did not come, and whether it broke off.
+struct Failure {
+    error: Error,
+    is_broken_off: bool,
+}
+
+impl Failure {
+    fn lasting(error: Error) -> Self {
+        Self {
+            error,
+            is_broken_off: false,
+        }
+    }
+
+    fn of_store(location: &Location, error: &object_store::Error) -> Self {
+        Self {
+            error: store_error(location, error),
+            is_broken_off: is_broken_off(error),
+        }
+    }
+}
+
+/// Asks again if a connection breaks off: the client of a store repeats a request that gets no answer, but not always
+/// one whose answer ends in the middle.
+async fn again_if_broken_off<T, F>(ask: impl Fn() -> F) -> Result<T>
+where
+    F: Future<Output = Result<T, Failure>>,
+{
+    let mut wait = FIRST_WAIT;
+    for _ in 1..ATTEMPTS {
+        match ask().await {
+            Err(failure) if failure.is_broken_off => {
+                tokio::time::sleep(wait).await;
+                wait *= 2;
+            }
+            outcome => return outcome.map_err(|failure| failure.error),
+        }
+    }
+    ask().await.map_err(|failure| failure.error)
 }
 
 /// What a directory holds, limited to names that `wanted` accepts; in no particular order.
@@ -192,11 +225,11 @@ pub(super) async fn list(
         return Err(http::cannot_list(location));
     }
     let prefix = key(location)?;
-    let listed = store
-        .objects
-        .list_with_delimiter(Some(&prefix))
-        .await
-        .map_err(|error| store_error(location, &error))?;
+    let listed = again_if_broken_off(|| async {
+        let listed = store.objects.list_with_delimiter(Some(&prefix)).await;
+        listed.map_err(|error| Failure::of_store(location, &error))
+    })
+    .await?;
     if listed.objects.is_empty() && listed.common_prefixes.is_empty() {
         return Err(file_error(
             location,

@@ -131,6 +131,7 @@ fn start(
             .collect(),
         tasks: sample.tasks.clone(),
         queue: None,
+        kept: Arc::default(),
         files: Arc::clone(opened.files()),
         levels: settings::pruning_levels(),
         threads: settings::scan_threads(),

@@ -9,6 +9,7 @@ use iceberg_core::read::ReadMetrics;
 use pgrx::pg_guard;
 use pgrx::pg_sys::{self, ExplainState, ForeignScanState, Node};
 
+use super::deparse;
 use super::scan::{OpenedScan, ScanState};
 use super::scan_node::ScanNode;
 
@@ -74,21 +75,8 @@ impl Output {
         if quals.is_empty() {
             return;
         }
-        // SAFETY: by the contract; the text is in the current memory context and ends with a zero byte.
-        let shown = unsafe {
-            let list = quals.iter().fold(std::ptr::null_mut(), |list, qual| {
-                pg_sys::lappend(list, (*qual).cast())
-            });
-            let context = pg_sys::set_deparse_context_plan(
-                (*self.0).deparse_cxt,
-                (*node).ss.ps.plan,
-                std::ptr::null_mut(),
-            );
-            let expression = pg_sys::make_ands_explicit(list);
-            let shown =
-                pg_sys::deparse_expression(expression.cast(), context, (*self.0).verbose, false);
-            CStr::from_ptr(shown).to_owned()
-        };
+        // SAFETY: by the contract.
+        let shown = unsafe { deparse::quals(self.0, node, quals) };
         self.property(label, &shown);
     }
 

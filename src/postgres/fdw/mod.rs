@@ -3,6 +3,7 @@
 
 pub mod analyze;
 pub mod cost;
+pub mod deparse;
 pub mod estimates;
 pub mod explain;
 pub mod foreign_table;

@@ -244,7 +244,8 @@ pub unsafe extern "C-unwind" fn initialize_dsm_foreign_scan(
     // SAFETY: the executor hands over the node that begin_foreign_scan prepared, and as much memory as was asked for.
     unsafe {
         let state = &mut *(*node).fdw_state.cast::<ScanState>();
-        // Without dynamic shared memory there will be no workers.
+        // Without dynamic shared memory there will be no workers; there may have been some before.
+        state.parallel = None;
         let (Some(memory), false) = (
             NonNull::new(coordinate.cast::<u8>()),
             (*context).seg.is_null(),

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use iceberg_core::plan::ScanPlan;
-use iceberg_core::read::{self, BatchReceiver, ReadMetrics, ReadRequest, find_rewritten_rows};
+use iceberg_core::read::{
+    self, BatchReceiver, KeptDeletes, ReadMetrics, ReadRequest, find_rewritten_rows,
+};
 use iceberg_core::spec::ScanFilter;
 use pgrx::pg_sys::{self, Datum, ForeignScanState};
 use pgrx::{PgMemoryContexts, pg_guard};
@@ -69,6 +71,8 @@ pub struct OpenedScan {
     pub plan: Arc<ScanPlan>,
     /// Which rows are wanted of them.
     pub filter: ScanFilter,
+    /// What is left of its deletes for when the scan begins again.
+    kept: Arc<KeptDeletes>,
     columns: Vec<OutputColumn>,
     fills_all_columns: bool,
     /// Whether no column needs a finishing step: then a row is only copied.
@@ -322,6 +326,7 @@ impl ScanState {
             columns: opened.columns.iter().map(|column| column.source).collect(),
             tasks: share.tasks,
             queue: share.queue,
+            kept: Arc::clone(&opened.kept),
             files: Arc::clone(opened.relation.files()),
             levels: opened.filter.levels,
             threads: settings::scan_threads().div_ceil(share.participants),
@@ -420,6 +425,7 @@ impl Target {
             relation,
             plan,
             filter,
+            kept: Arc::default(),
             columns,
         }
     }

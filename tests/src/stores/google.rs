@@ -1,8 +1,8 @@
-//! An emulator of Google Cloud Storage, which takes every request for authorised.
+//! fake-gcs-server, an emulator of Google Cloud Storage, which takes every request for authorised.
 
 use std::path::Path;
 
-use super::{Process, encoded, files_below, free_port, program, send};
+use super::{Process, free_port, program};
 
 /// A running emulator with the bucket `lake`.
 pub struct Google {
@@ -11,14 +11,30 @@ pub struct Google {
 }
 
 impl Google {
-    /// Starts an emulator, or says why it cannot be had.
-    pub fn start() -> Result<Google, String> {
+    /// Starts an emulator with these directories below `wh/` in its bucket, or says why it cannot be had.
+    pub fn start(root: &Path, directories: &[&str]) -> Result<Google, String> {
         let gcs = program("gcs")?;
         let port = free_port();
-        let mut process = Process::start(&gcs, |_, command| {
+        let mut process = Process::start(&gcs, |directory, command| {
+            let data = directory.join("data");
+            for below in directories {
+                let target = data.join("lake/wh").join(below);
+                std::fs::create_dir_all(&target).expect("a directory");
+                copy(&root.join(below), &target);
+            }
             command
-                .args(["start", "--host", "127.0.0.1", "--in-memory"])
-                .args(["--default-bucket", "lake", "--port", &port.to_string()]);
+                .args([
+                    "-scheme",
+                    "http",
+                    "-host",
+                    "127.0.0.1",
+                    "-backend",
+                    "memory",
+                ])
+                .args(["-port", &port.to_string(), "-public-host"])
+                .arg(format!("127.0.0.1:{port}"))
+                .arg("-data")
+                .arg(data);
         });
         process.wait_for(port, "/storage/v1/b/lake");
         Ok(Google {
@@ -34,24 +50,17 @@ impl Google {
             self.port
         )
     }
+}
 
-    /// Copies a directory into the bucket under a prefix.
-    pub fn copy(&self, directory: &Path, prefix: &str) {
-        for file in files_below(directory) {
-            let name = encoded(&format!("{prefix}/{file}"));
-            let bytes = std::fs::read(directory.join(&file)).expect("a file");
-            let answer = send(
-                self.port,
-                "POST",
-                &format!("/upload/storage/v1/b/lake/o?uploadType=media&name={name}"),
-                "Content-Type: application/octet-stream\r\n",
-                &bytes,
-            );
-            let answer = answer.expect("an answer");
-            assert!(
-                answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.0 200"),
-                "{answer}"
-            );
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("a directory") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            std::fs::create_dir_all(&target).expect("a directory");
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).expect("copied");
         }
     }
 }

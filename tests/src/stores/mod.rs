@@ -1,6 +1,7 @@
 //! Object stores and a web server on this machine, started for the tests of one program and ended with it.
 //! Where their programs are not installed (see scripts/store-servers), their tests are skipped by name.
 
+mod azurite;
 mod google;
 mod nginx;
 mod seaweed;
@@ -11,8 +12,10 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+pub use azurite::Azurite;
 pub use google::Google;
 pub use nginx::Nginx;
 pub use seaweed::{Identity, Seaweed};
@@ -33,12 +36,21 @@ pub fn program(name: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// A port that nobody listens on.
+/// How far the second port of a server of SeaweedFS is from its first.
+pub(crate) const SECOND_PORT: u16 = 10_000;
+
+/// A port that nobody listens on, nor on the one [`SECOND_PORT`] above it: below those that the system gives to
+/// connections.
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .expect("there is a free port")
-        .port()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    loop {
+        let number = std::process::id() * 16 + NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = 10_100 + u16::try_from(number % 9_900).unwrap_or(0);
+        if is_free(port) && is_free(port + SECOND_PORT) {
+            return port;
+        }
+    }
 }
 
 /// A running server, killed at the end: also when this program is.
@@ -65,8 +77,17 @@ impl Process {
 
     /// Waits until the server answers a request for a path.
     fn wait_for(&mut self, port: u16, path: &str) {
+        self.wait_until(|| send(port, "GET", path, "", &[]).is_some());
+    }
+
+    /// Waits until the server takes connections.
+    fn wait_for_port(&mut self, port: u16) {
+        self.wait_until(|| TcpStream::connect(("127.0.0.1", port)).is_ok());
+    }
+
+    fn wait_until(&mut self, is_ready: impl Fn() -> bool) {
         let start = Instant::now();
-        while get(port, path).is_none() {
+        while !is_ready() {
             let ended = self.child.try_wait().expect("the server can be watched");
             if ended.is_some() || start.elapsed() > PATIENCE {
                 let log = std::fs::read_to_string(self.directory.path().join("log"));
@@ -84,11 +105,6 @@ impl Drop for Process {
     }
 }
 
-/// The status of a server's answer, if there is one.
-fn get(port: u16, path: &str) -> Option<String> {
-    send(port, "GET", path, "", &[]).map(|answer| answer.chars().take(12).collect())
-}
-
 /// Sends a request of a method with more header lines and a body, and gives the whole answer.
 fn send(port: u16, method: &str, path: &str, headers: &str, body: &[u8]) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
@@ -102,32 +118,4 @@ fn send(port: u16, method: &str, path: &str, headers: &str, body: &[u8]) -> Opti
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).ok()?;
     (!answer.is_empty()).then(|| String::from_utf8_lossy(&answer).into_owned())
-}
-
-/// Every file below a directory, by its path from there.
-fn files_below(directory: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut left = vec![directory.to_path_buf()];
-    while let Some(next) = left.pop() {
-        for entry in std::fs::read_dir(&next).expect("a directory") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                left.push(path);
-            } else {
-                let relative = path.strip_prefix(directory).expect("a path below");
-                found.push(relative.to_str().expect("UTF-8").to_owned());
-            }
-        }
-    }
-    found
-}
-
-/// A text as one part of a URL's path or query, everything but letters and digits encoded.
-fn encoded(text: &str) -> String {
-    text.bytes()
-        .map(|byte| match byte.is_ascii_alphanumeric() {
-            true => char::from(byte).to_string(),
-            false => format!("%{byte:02X}"),
-        })
-        .collect()
 }

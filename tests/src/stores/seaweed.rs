@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{Process, free_port, program};
+use super::{Process, SECOND_PORT, free_port, program};
 
 /// Whose key a request is signed with.
 #[derive(Clone, Copy, Debug)]
@@ -43,17 +43,7 @@ impl Seaweed {
     /// Starts a store, or says why it cannot be had.
     pub fn start() -> Result<Seaweed, String> {
         let weed = program("weed")?;
-        let ports: [u16; 8] = std::array::from_fn(|_| free_port());
-        let [
-            port,
-            filer,
-            master,
-            volume,
-            s3_grpc,
-            filer_grpc,
-            master_grpc,
-            volume_grpc,
-        ] = ports;
+        let [port, filer, master, volume]: [u16; 4] = std::array::from_fn(|_| free_port());
         let identity = |name: &str, identity: Identity, actions: &str| {
             let (id, secret) = identity.keys();
             format!(
@@ -85,17 +75,14 @@ impl Seaweed {
                 ])
                 .args(["-volume.max=8", "-master.volumeSizeLimitMB=64"])
                 .arg(format!("-s3.port={port}"))
-                .arg(format!("-s3.port.grpc={s3_grpc}"))
                 .arg(format!("-filer.port={filer}"))
-                .arg(format!("-filer.port.grpc={filer_grpc}"))
                 .arg(format!("-master.port={master}"))
-                .arg(format!("-master.port.grpc={master_grpc}"))
                 .arg(format!("-volume.port={volume}"))
-                .arg(format!("-volume.port.grpc={volume_grpc}"))
                 .arg(format!("-s3.config={}", config.display()));
         });
         process.wait_for(port, "/");
         process.wait_for(filer, "/");
+        process.wait_for_port(filer + SECOND_PORT);
         Ok(Seaweed {
             port,
             filer,

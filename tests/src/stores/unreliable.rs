@@ -13,7 +13,9 @@ pub enum Behaviour {
     Silent,
     /// The answer is this text.
     Says(&'static str),
-    /// It is passed on to the server at this port. About one in three is disturbed.
+    /// It is passed on to the server at this port.
+    Reliable(u16),
+    /// It is passed on to the server at this port. About one in six is disturbed.
     Disturbed(u16),
 }
 
@@ -83,10 +85,11 @@ fn serve(mut client: TcpStream, behaviour: Behaviour, counts: &Counts) -> std::i
             std::thread::sleep(Duration::from_secs(3600));
             Ok(())
         }
+        Behaviour::Reliable(port) => client.write_all(&forward(port, &request)?),
         Behaviour::Says(text) => client.write_all(text.as_bytes()),
         Behaviour::Disturbed(port) => {
             let number = counts.next();
-            let fault = number % 21;
+            let fault = number % 42;
             if fault < 7 {
                 counts.disturbed.fetch_add(1, Ordering::Relaxed);
             }
@@ -99,7 +102,7 @@ fn serve(mut client: TcpStream, behaviour: Behaviour, counts: &Counts) -> std::i
                 3 => {
                     client.write_all(refusal("429 Too Many Requests", "TooManyRequests").as_bytes())
                 }
-                4 if number % 8 == 0 => {
+                4 if number % 64 == 4 => {
                     client.write_all(refusal("403 Forbidden", "AccessDenied").as_bytes())
                 }
                 4 | 5 => {

@@ -10,6 +10,7 @@ use arrow::error::ArrowError;
 use arrow::row::{RowConverter, Rows, SortField};
 use tokio::sync::OnceCell;
 
+use super::kept::KeptDeletes;
 use super::keys::KeySet;
 use super::memory::{DeleteMemory, Reserved, Taker};
 use super::rows::DeleteRows;
@@ -24,18 +25,26 @@ use crate::spec::NestedField;
 #[derive(Debug)]
 pub(super) struct EqualitySource {
     deletes: Arc<EqualityDeletes>,
+    /// Where the keys may be found, and are left.
+    kept: Arc<KeptDeletes>,
     loaded: OnceCell<Arc<EqualityKeys>>,
+}
+
+/// The keys of a set of equality deletes, in the memory of a read.
+#[derive(Debug)]
+pub(super) struct EqualityKeys {
+    table: Arc<KeyTable>,
+    _memory: Reserved,
 }
 
 /// The keys of a set of equality deletes.
 #[derive(Debug)]
-pub(super) struct EqualityKeys {
+pub(super) struct KeyTable {
     comparison: Comparison,
     /// Each with the place of its newest sequence number in the list.
     keys: KeySet,
     /// The sequence numbers of the files, ascending.
     sequence_numbers: Vec<i64>,
-    memory: Reserved,
 }
 
 /// How key columns become bytes that are equal if and only if the keys are.
@@ -46,9 +55,10 @@ struct Comparison {
 }
 
 impl EqualitySource {
-    pub(super) fn new(deletes: Arc<EqualityDeletes>) -> Self {
+    pub(super) fn new(deletes: Arc<EqualityDeletes>, kept: Arc<KeptDeletes>) -> Self {
         Self {
             deletes,
+            kept,
             loaded: OnceCell::new(),
         }
     }
@@ -87,19 +97,44 @@ impl EqualitySource {
         })
     }
 
-    /// The keys; reads them if no other task has.
+    /// The keys; reads them if no other task has, nor a read before.
     pub(super) async fn keys(
         &self,
         source: &Source,
         memory: &Arc<DeleteMemory>,
     ) -> Result<Arc<EqualityKeys>> {
         self.loaded
-            .get_or_try_init(|| self.read(source, memory))
+            .get_or_try_init(|| self.load(source, memory))
             .await
             .cloned()
     }
 
-    async fn read(&self, source: &Source, memory: &Arc<DeleteMemory>) -> Result<Arc<EqualityKeys>> {
+    async fn load(&self, source: &Source, memory: &Arc<DeleteMemory>) -> Result<Arc<EqualityKeys>> {
+        let mut reserved = memory.reserve(Taker::Several);
+        let table = match self.kept.get(&self.deletes) {
+            Some(table) => {
+                reserved.grow_to(table.memory()).await?;
+                table
+            }
+            None => {
+                let table = Arc::new(self.read(source, memory, &mut reserved).await?);
+                // What else is deleted needs memory, too.
+                self.kept.keep(&self.deletes, &table, memory.limit() / 2);
+                table
+            }
+        };
+        Ok(Arc::new(EqualityKeys {
+            table,
+            _memory: reserved,
+        }))
+    }
+
+    async fn read(
+        &self,
+        source: &Source,
+        memory: &Arc<DeleteMemory>,
+        reserved: &mut Reserved,
+    ) -> Result<KeyTable> {
         let mut wanted = Vec::new();
         let places = self.add_columns(&mut wanted)?;
         let types = self
@@ -116,31 +151,45 @@ impl EqualitySource {
             .collect();
         sequence_numbers.sort_unstable();
         sequence_numbers.dedup();
-        let reserved = memory.reserve(Taker::Several);
-        let mut keys = EqualityKeys::new(types, sequence_numbers, reserved)?;
+        let mut table = KeyTable::new(types, sequence_numbers)?;
         for (sequence_number, file) in &self.deletes.files {
             let memory = Arc::clone(memory);
             let mut rows =
                 DeleteRows::open(source.clone(), memory, Taker::Several, file, &wanted).await?;
             while let Some(batch) = rows.next().await? {
-                keys.add(batch.columns(), &places, *sequence_number)
+                table
+                    .add(batch.columns(), &places, *sequence_number)
                     .map_err(|error| error.in_file(&file.path))?;
-                keys.count_memory().await?;
+                reserved.grow_to(table.memory()).await?;
             }
         }
-        Ok(Arc::new(keys))
+        Ok(table)
     }
 }
 
 impl EqualityKeys {
-    fn new(types: Vec<DataType>, sequence_numbers: Vec<i64>, memory: Reserved) -> Result<Self> {
+    /// Calls `mark` with those rows of a batch that are deleted from a file with this data sequence
+    /// number.
+    pub(super) fn mark_deleted(
+        &self,
+        columns: &[ArrayRef],
+        places: &[Place],
+        data_sequence_number: i64,
+        mark: impl FnMut(usize),
+    ) -> Result<()> {
+        self.table
+            .mark_deleted(columns, places, data_sequence_number, mark)
+    }
+}
+
+impl KeyTable {
+    fn new(types: Vec<DataType>, sequence_numbers: Vec<i64>) -> Result<Self> {
         let fields = types.iter().cloned().map(SortField::new).collect();
         let converter = RowConverter::new(fields).map_err(|error| incomparable(&error))?;
         Ok(Self {
             comparison: Comparison { converter, types },
             keys: KeySet::default(),
             sequence_numbers,
-            memory,
         })
     }
 
@@ -157,14 +206,12 @@ impl EqualityKeys {
         Ok(())
     }
 
-    /// Takes the memory that the keys need by now.
-    async fn count_memory(&mut self) -> Result<()> {
-        self.memory.grow_to(self.keys.memory() as u64).await
+    /// How many bytes it takes.
+    pub(super) fn memory(&self) -> u64 {
+        self.keys.memory() as u64
     }
 
-    /// Clears the bits of those rows of a batch that are deleted from a file with this data
-    /// sequence number.
-    pub(super) fn mark_deleted(
+    fn mark_deleted(
         &self,
         columns: &[ArrayRef],
         places: &[Place],

@@ -84,6 +84,11 @@ impl DeleteMemory {
         self.used.load(Ordering::SeqCst).saturating_add(bytes) <= self.limit / 2
     }
 
+    /// How many bytes deletes may take.
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+
     /// Gives the turn to the file with this number.
     pub(in crate::read) fn give_turn(&self, file: usize) {
         self.turn.store(file, Ordering::SeqCst);

@@ -2,12 +2,14 @@
 //! applies to, and dropped after the last of them. Spec: "Delete Formats", "Scan Planning".
 
 mod equality;
+mod kept;
 mod keys;
 mod listed;
 mod memory;
 mod positions;
 mod rows;
 
+pub use kept::KeptDeletes;
 pub use listed::{PositionDeleteRows, read_deletion_vector};
 
 use std::collections::HashMap;
@@ -52,9 +54,10 @@ pub(super) struct FileDeletes {
 }
 
 /// The deletes of each task that `of_task` finds, in their order; `None` where nothing is deleted. Delete
-/// files that several tasks have are shared.
+/// files that several tasks have are shared, and so is what `kept` has of other reads.
 pub(super) fn share_deletes(
     tasks: &[FileScanTask],
+    kept: &Arc<KeptDeletes>,
     of_task: fn(&FileScanTask) -> Option<&TaskDeletes>,
 ) -> Vec<Option<PendingDeletes>> {
     let deletes: Vec<_> = tasks.iter().map(of_task).collect();
@@ -131,9 +134,10 @@ pub(super) fn share_deletes(
                     .equality
                     .iter()
                     .map(|deletes| {
-                        let set = sets
-                            .entry(Arc::as_ptr(deletes))
-                            .or_insert_with(|| Arc::new(EqualitySource::new(Arc::clone(deletes))));
+                        let set = sets.entry(Arc::as_ptr(deletes)).or_insert_with(|| {
+                            let source = EqualitySource::new(Arc::clone(deletes), Arc::clone(kept));
+                            Arc::new(source)
+                        });
                         Arc::clone(set)
                     })
                     .collect(),
@@ -177,6 +181,7 @@ impl PendingDeletes {
             files: Arc::clone(&source.files),
             metrics: Arc::clone(&metrics),
             open_bytes: Arc::default(),
+            selectivity: Arc::default(),
         };
         let positions = try_join_all(
             self.positions

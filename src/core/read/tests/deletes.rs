@@ -650,6 +650,41 @@ fn deletes_that_take_too_much_memory_are_an_error() {
 }
 
 #[test]
+fn equality_keys_are_kept_for_the_next_read_of_the_same_deletes_if_they_are_few() {
+    let fetches = |memory: usize, same: bool| {
+        let files = Arc::new(MemoryFiles::of([
+            ("data", file_of(vec![(1, numbers(0..10_000))], 10_000)),
+            ("keys", file_of(vec![(1, numbers(9..9_999))], 10_000)),
+        ]));
+        let keys = delete_file(&files, "keys");
+        let set = || equality_set(&[&[optional(1, "n", LONG)]], vec![(6, Arc::clone(&keys))]);
+        let (deletes, kept) = (set(), Arc::default());
+        let mut before = 0;
+        let counts = [Arc::clone(&deletes), if same { deletes } else { set() }].map(|deletes| {
+            let mut request = request_of(MemoryFiles::default(), vec![optional(1, "n", LONG)]);
+            request.files = Arc::clone(&files) as _;
+            request.tasks = files.tasks();
+            request.tasks.truncate(1);
+            request.kept = Arc::clone(&kept);
+            request.memory = memory;
+            change_tasks(&mut request, |task| {
+                task.data_sequence_number = Some(5);
+                task.deletes.equality = vec![Arc::clone(&deletes)];
+            });
+            let left = sorted_longs(&try_batches(request).unwrap());
+            assert_eq!(left, (0..9).chain([9_999]).collect::<Vec<_>>());
+            let fetches = files.fetches.load(Ordering::SeqCst);
+            fetches - std::mem::replace(&mut before, fetches)
+        });
+        counts[0] - counts[1]
+    };
+    assert!(fetches(64 << 20, true) > 0);
+    assert_eq!(fetches(64 << 20, false), 0, "those of others");
+    // A piece of keys has a megabyte: more than half of what deletes may take here.
+    assert_eq!(fetches(3 << 20, true), 0, "too many");
+}
+
+#[test]
 fn a_million_equality_keys_of_two_columns_fit_into_the_default_memory() {
     /// What `iceberg_fdw.scan_memory` is if nobody sets it.
     const DEFAULT_MEMORY: usize = 256 << 20;

@@ -261,6 +261,7 @@ pub fn request(files: MemoryFiles, fields: Vec<NestedField>) -> ReadRequest {
         columns,
         tasks: files.tasks(),
         queue: None,
+        kept: Arc::default(),
         files: Arc::new(files),
         levels: PruningLevels::ALL,
         threads: 1,

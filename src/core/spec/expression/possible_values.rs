@@ -229,7 +229,7 @@ impl PossibleValues {
         let (lower, upper) = (lower.flatten(), upper.flatten());
         let begins = |end: Option<&[u8]>| end.is_some_and(|end| end.starts_with(wanted));
         Verdict {
-            may_hold: lower.is_none_or(|lower| lower <= wanted || lower.starts_with(wanted))
+            may_hold: lower.is_none_or(|lower| lower < wanted || lower.starts_with(wanted))
                 && self
                     .upper
                     .as_ref()
@@ -302,9 +302,12 @@ fn nan_to_compare(check: &Check) -> PrimitiveValue {
         Check::In(values) | Check::NotIn(values) => values,
         _ => &[],
     };
-    match compared.first() {
-        Some(PrimitiveValue::Float(_)) => PrimitiveValue::Float(f32::NAN),
-        _ => PrimitiveValue::Double(f64::NAN),
+    match compared
+        .iter()
+        .any(|value| matches!(value, PrimitiveValue::Float(_)))
+    {
+        true => PrimitiveValue::Float(f32::NAN),
+        false => PrimitiveValue::Double(f64::NAN),
     }
 }
 

@@ -153,7 +153,9 @@ fn check_value(row: &OptionRow, value: &str) -> Result<(), Fault> {
         )
         .hint("Leave the option out instead."));
     }
-    let shown = |what: &str| match row.secret {
+    // A URL may have a password in front of its host.
+    let is_hidden = row.secret || (row.kind.is_url() && value.contains('@'));
+    let shown = |what: &str| match is_hidden {
         true => format!("{what} for option \"{name}\""),
         false => format!("{what} for option \"{name}\": \"{value}\""),
     };

@@ -86,6 +86,11 @@ impl Kind {
         }
     }
 
+    /// Whether values are URLs.
+    pub fn is_url(self) -> bool {
+        matches!(self, Self::Location | Self::LocationList | Self::Endpoint)
+    }
+
     /// What values are allowed, as the end of a sentence that begins "Allowed: ".
     pub fn allowed(self) -> String {
         match self {
