@@ -73,12 +73,7 @@ pub(super) fn assemble(
 ) -> Result<RecordBatch> {
     let columns = columns
         .iter()
-        .map(|column| {
-            column
-                .member
-                .assemble(decoded, positions, rows)
-                .map_err(|error| in_column(error, &column.name))
-        })
+        .map(|column| column.assemble(decoded, positions, rows))
         .collect::<Result<Vec<_>>>()?;
     RecordBatch::try_new_with_options(
         Arc::clone(output),
@@ -101,6 +96,23 @@ pub(super) fn in_column(error: Error, column: &str) -> Error {
         named = named.with_hint(hint);
     }
     named
+}
+
+impl Column {
+    /// Its array, beside so many rows at these positions.
+    ///
+    /// # Errors
+    /// Names the column, not the file.
+    pub(super) fn assemble(
+        &self,
+        decoded: &[ArrayRef],
+        positions: &RowPositions,
+        rows: usize,
+    ) -> Result<ArrayRef> {
+        self.member
+            .assemble(decoded, positions, rows)
+            .map_err(|error| in_column(error, &self.name))
+    }
 }
 
 impl Member {

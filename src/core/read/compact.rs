@@ -24,7 +24,7 @@ pub(super) enum Kind {
 /// Walks over Thrift's compact protocol.
 pub(super) struct CompactReader<'a>(pub(super) &'a [u8]);
 
-impl CompactReader<'_> {
+impl<'a> CompactReader<'a> {
     /// Calls `visit` for each field of a struct; it must read or skip the value.
     pub(super) fn each_field(
         &mut self,
@@ -115,7 +115,7 @@ impl CompactReader<'_> {
         })
     }
 
-    fn byte(&mut self) -> Result<u8, Fault> {
+    pub(super) fn byte(&mut self) -> Result<u8, Fault> {
         let (byte, rest) = self.0.split_first().ok_or(Fault::Malformed)?;
         self.0 = rest;
         Ok(*byte)
@@ -137,6 +137,14 @@ impl CompactReader<'_> {
             }
         }
         Err(Fault::Malformed)
+    }
+
+    /// Bytes with their length before them.
+    pub(super) fn binary(&mut self) -> Result<&'a [u8], Fault> {
+        let length = usize::try_from(self.varint()?).map_err(|_| Fault::Malformed)?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(Fault::Malformed)?;
+        self.0 = rest;
+        Ok(bytes)
     }
 
     /// A signed integer in zigzag form.

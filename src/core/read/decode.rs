@@ -1,22 +1,23 @@
-//! One row group, fetched: decoded batch by batch, and searched for the column at fault when
-//! decoding fails. Spec: Parquet "Data Pages", "Encodings".
+//! Rows of one row group, fetched: decoded batch by batch, and searched for the column at fault
+//! when decoding fails. Spec: Parquet "Data Pages", "Encodings".
 
 use std::io;
 use std::sync::Arc;
 
-use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::array::{ArrayRef, NullArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema as ArrowSchema;
 use arrow::error::ArrowError;
 use bytes::Bytes;
 use bytes::buf::{Buf, Reader};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection};
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::assemble::{assemble, in_column};
-use super::format::UnitDecoder;
-use super::pages::RowGroupPages;
+use super::added_columns::batch_of;
+use super::assemble::in_column;
+use super::format::{StillWanted, UnitDecoder};
+use super::pages::{PagePlaces, RowGroupPages};
 use super::panics;
 use super::parquet_file::{ParquetFile, RowGroup};
 use super::row_positions::RowPositions;
@@ -34,44 +35,59 @@ pub(super) struct ColumnChunks {
     chunks: Arc<[(u64, Bytes)]>,
 }
 
-/// Decodes one row group. `S` says whether the rows are still wanted.
-pub(super) struct RowGroupDecoder<S> {
-    file: Arc<ParquetFile>,
-    row_group: usize,
-    chunks: ColumnChunks,
-    batch_rows: usize,
-    /// The position in the file of the next row.
-    next_row: u64,
-    /// Rows that have not been decoded yet.
-    rows_left: u64,
-    /// `None` where no column is decoded.
-    reader: Option<ParquetRecordBatchReader>,
-    still_wanted: S,
+/// What has been fetched of a row group, to decode some of its columns.
+pub(super) struct FetchedRows {
+    /// The row group.
+    pub(super) row_group: usize,
+    /// Which of the decoded columns are there, by their places in the projection's schema.
+    pub(super) roots: Vec<usize>,
+    /// What lies where.
+    pub(super) chunks: ColumnChunks,
+    /// Where the pages of a column lie of which not all are there.
+    pub(super) places: PagePlaces,
+    /// The positions in the file of the rows to decode.
+    pub(super) rows: RowPositions,
 }
 
-impl<S: Fn() -> bool> RowGroupDecoder<S> {
-    /// A decoder of a row group whose needed column chunks have been fetched.
+/// Columns of the batches that have been decoded before, of the rows that are still to come.
+pub(super) type Ready = Vec<Option<ArrayRef>>;
+
+/// Decodes rows of one row group.
+pub(super) struct RowGroupDecoder {
+    file: Arc<ParquetFile>,
+    fetched: FetchedRows,
+    batch_rows: usize,
+    /// How many rows have come out.
+    decoded_rows: usize,
+    /// The positions of the rows that have not been decoded yet.
+    rows_left: RowPositions,
+    /// `None` where no column is decoded.
+    reader: Option<ParquetRecordBatchReader>,
+    ready: Ready,
+    still_wanted: StillWanted,
+}
+
+impl RowGroupDecoder {
+    /// A decoder of what has been fetched; the columns that are ready are not decoded.
     pub(super) fn new(
         file: Arc<ParquetFile>,
-        row_group: usize,
-        chunks: ColumnChunks,
-        still_wanted: S,
+        fetched: FetchedRows,
+        ready: Ready,
+        still_wanted: StillWanted,
     ) -> Result<Self> {
-        let (next_row, rows_left, batch_rows) = match file.row_groups.get(row_group) {
-            Some(known) => (known.first_row, known.rows, batch_rows(known)),
-            None => (0, 0, 1),
-        };
+        let known = file.row_groups.get(fetched.row_group);
+        let batch_rows = known.map_or(1, batch_rows);
         let mut decoder = Self {
-            file,
-            row_group,
-            chunks,
             batch_rows,
-            next_row,
-            rows_left,
+            decoded_rows: 0,
+            rows_left: fetched.rows.clone(),
             reader: None,
+            ready,
             still_wanted,
+            file,
+            fetched,
         };
-        decoder.reader = panics::caught("its data", || decoder.reader(&ProjectionMask::all()))
+        decoder.reader = panics::caught("its data", || decoder.reader(&decoder.fetched.roots))
             .map_err(|error| decoder.blame(error))?;
         Ok(decoder)
     }
@@ -81,7 +97,65 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
     /// # Errors
     /// Names the file, and the column where one is at fault.
     fn decode(&mut self) -> Result<Option<(RecordBatch, RowPositions)>> {
-        if self.rows_left == 0 {
+        let Some((decoded, positions)) = self.decode_roots()? else {
+            return Ok(None);
+        };
+        let rows = decoded.num_rows();
+        let before = self.decoded_rows - rows;
+        let projection = &self.file.projection;
+        let batch = panics::caught("its data", || {
+            let decoded = self.spread(&decoded);
+            let columns = projection
+                .columns
+                .iter()
+                .enumerate()
+                .map(
+                    |(index, column)| match self.ready.get(index).and_then(Option::as_ref) {
+                        Some(ready) => Ok(ready.slice(before, rows)),
+                        None => column.assemble(&decoded, &positions, rows),
+                    },
+                );
+            let columns = columns.collect::<Result<Vec<_>>>()?;
+            batch_of(Arc::clone(&projection.output), columns, rows)
+        })
+        .map_err(|error| error.in_file(&self.file.path))?;
+        Ok(Some((batch, positions)))
+    }
+
+    /// Some columns of the next batch, by their places in it, and how many rows it has; all others
+    /// are nothing but null.
+    ///
+    /// # Errors
+    /// As for a batch.
+    pub(super) fn decode_columns(
+        &mut self,
+        columns: &[usize],
+    ) -> Result<Option<(Vec<ArrayRef>, RowPositions)>> {
+        let Some((decoded, positions)) = self.decode_roots()? else {
+            return Ok(None);
+        };
+        let rows = decoded.num_rows();
+        let projection = &self.file.projection;
+        panics::caught("its data", || {
+            let decoded = self.spread(&decoded);
+            let assembled = projection
+                .columns
+                .iter()
+                .enumerate()
+                .map(|(index, column)| match columns.contains(&index) {
+                    true => column.assemble(&decoded, &positions, rows),
+                    false => Ok(nothing(rows)),
+                });
+            assembled.collect::<Result<Vec<_>>>()
+        })
+        .map(|columns| Some((columns, positions)))
+        .map_err(|error| error.in_file(&self.file.path))
+    }
+
+    /// The next rows as they are stored, and where they are.
+    fn decode_roots(&mut self) -> Result<Option<(RecordBatch, RowPositions)>> {
+        let left = self.rows_left.count();
+        if left == 0 {
             return Ok(None);
         }
         let decoded = panics::caught("its data", || match &mut self.reader {
@@ -89,54 +163,70 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
                 .next()
                 .transpose()
                 .map_err(|error| undecodable(&error)),
-            None => rows_without_columns(self.rows_left.min(self.batch_rows as u64)).map(Some),
+            None => rows_without_columns(left.min(self.batch_rows as u64)).map(Some),
         })
         .map_err(|error| self.blame(error))?;
-        let rows = decoded.as_ref().map_or(0, RecordBatch::num_rows) as u64;
-        let (Some(decoded), Some(rows_left)) = (decoded, self.rows_left.checked_sub(rows)) else {
+        let Some(decoded) = decoded.filter(|decoded| decoded.num_rows() as u64 <= left) else {
             return Err(Error::corrupt(
                 &self.file.path,
                 format!(
                     "row group {} has another number of rows than its metadata says",
-                    self.row_group
+                    self.fetched.row_group
                 ),
             ));
         };
-        self.rows_left = rows_left;
-        let first_row = self.next_row;
-        self.next_row = first_row.saturating_add(rows);
-        let positions = RowPositions::of(first_row..self.next_row);
-        let projection = &self.file.projection;
-        let (columns, output) = (&projection.columns, &projection.output);
-        let rows = decoded.num_rows();
-        let batch = panics::caught("its data", || {
-            assemble(columns, output, decoded.columns(), &positions, rows)
-        })
-        .map_err(|error| error.in_file(&self.file.path))?;
-        Ok(Some((batch, positions)))
+        self.decoded_rows += decoded.num_rows();
+        let positions = self.rows_left.take_first(decoded.num_rows() as u64);
+        Ok(Some((decoded, positions)))
     }
 
-    fn reader(&self, columns: &ProjectionMask) -> Result<Option<ParquetRecordBatchReader>> {
-        let Some(metadata) = &self.file.metadata else {
+    /// Decoded columns at their places among all that could have been decoded.
+    fn spread(&self, decoded: &RecordBatch) -> Vec<ArrayRef> {
+        let fields = self.file.projection.schema.root_schema().get_fields();
+        let mut spread = vec![nothing(decoded.num_rows()); fields.len()];
+        for (root, column) in self.fetched.roots.iter().zip(decoded.columns()) {
+            if let Some(place) = spread.get_mut(*root) {
+                *place = Arc::clone(column);
+            }
+        }
+        spread
+    }
+
+    fn reader(&self, roots: &[usize]) -> Result<Option<ParquetRecordBatchReader>> {
+        let FetchedRows {
+            row_group,
+            chunks,
+            places,
+            rows,
+            ..
+        } = &self.fetched;
+        let (Some(metadata), Some(known)) =
+            (&self.file.metadata, self.file.row_groups.get(*row_group))
+        else {
             return Ok(None);
         };
+        if roots.is_empty() {
+            return Ok(None);
+        }
+        let columns = ProjectionMask::roots(&self.file.projection.schema, roots.iter().copied());
         let read = || {
             let levels = parquet_to_arrow_field_levels(
                 metadata.parquet_schema(),
-                columns.clone(),
+                columns,
                 Some(metadata.schema().fields()),
             )?;
             let pages = RowGroupPages::new(
-                self.chunks.clone(),
+                chunks.clone(),
                 Arc::clone(metadata.metadata()),
-                self.row_group,
+                *row_group,
+                Arc::clone(places),
                 self.batch_rows,
             );
             ParquetRecordBatchReader::try_new_with_row_groups(
                 &levels,
                 &pages,
                 self.batch_rows,
-                None,
+                selection(rows, known),
             )
         };
         read().map(Some).map_err(|error| undecodable(&error.into()))
@@ -144,14 +234,15 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
 
     /// Finds the column that cannot be decoded, by decoding each alone, and names it.
     fn blame(&self, error: Error) -> Error {
-        let projection = &self.file.projection;
-        for column in &projection.columns {
+        for column in &self.file.projection.columns {
             let Some(decoded) = column.member.decoded else {
                 continue;
             };
-            let alone = ProjectionMask::roots(&projection.schema, [decoded]);
+            if !self.fetched.roots.contains(&decoded) {
+                continue;
+            }
             let fault = panics::caught("its data", || {
-                let Some(reader) = self.reader(&alone)? else {
+                let Some(reader) = self.reader(&[decoded])? else {
                     return Ok(());
                 };
                 // This goes over rows that have been decoded before, so it may take long.
@@ -168,10 +259,31 @@ impl<S: Fn() -> bool> RowGroupDecoder<S> {
     }
 }
 
-impl<S: Fn() -> bool + Send> UnitDecoder for RowGroupDecoder<S> {
+impl UnitDecoder for RowGroupDecoder {
     fn next(&mut self) -> Result<Option<(RecordBatch, RowPositions)>> {
         self.decode()
     }
+}
+
+/// Rows as the decoder is told which; `None` is all rows of the row group.
+fn selection(rows: &RowPositions, known: &RowGroup) -> Option<RowSelection> {
+    if rows.count() == known.rows {
+        return None;
+    }
+    let place = |position: u64| {
+        usize::try_from(position.saturating_sub(known.first_row)).unwrap_or(usize::MAX)
+    };
+    let ranges = rows
+        .ranges()
+        .iter()
+        .map(|range| place(range.start)..place(range.end));
+    let total = usize::try_from(known.rows).unwrap_or(usize::MAX);
+    Some(RowSelection::from_consecutive_ranges(ranges, total))
+}
+
+/// What stands for a column that nobody looks at.
+fn nothing(rows: usize) -> ArrayRef {
+    Arc::new(NullArray::new(rows))
 }
 
 /// How many rows make a batch that is neither too long nor too large.

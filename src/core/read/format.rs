@@ -53,8 +53,9 @@ pub(super) trait DataFile: Debug + Send + Sync {
     /// Where the wanted columns come from.
     fn columns(&self) -> &[Column];
 
-    /// Fetches what must be there before a unit is decoded.
-    async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Fetched>;
+    /// Fetches what must be there before a unit is decoded; `None` if it turns out that no row in it
+    /// is wanted.
+    async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Option<Fetched>>;
 }
 
 /// Decodes one unit. All errors name the file, and the column where one is at fault.
@@ -63,6 +64,11 @@ pub(super) trait UnitDecoder: Send {
     /// Waits for what the next batch needs and is not there yet.
     async fn prepare(&mut self) -> Result<()> {
         Ok(())
+    }
+
+    /// Whether only wanted rows come out.
+    fn is_filtered(&self) -> bool {
+        false
     }
 
     /// The next batch, in the schema that rows are wanted in and in the file's order, and where in

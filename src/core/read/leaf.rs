@@ -30,13 +30,14 @@ const MAX_FIXED_BYTES: i32 = 1 << 24;
 /// How a decoded array becomes an array of the Iceberg type.
 #[derive(Debug, Clone)]
 pub(super) struct Conversion {
-    step: Step,
+    pub(super) step: Step,
     /// The Arrow type that comes out.
     to: DataType,
 }
 
+/// What must be done to a decoded array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+pub(super) enum Step {
     /// Decoded as it is wanted.
     Keep,
     /// Whatever was decoded, it means null.

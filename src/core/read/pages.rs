@@ -2,6 +2,7 @@
 //! whatever a page claims to hold. Spec: Parquet "Data Pages", "Compression", "Encodings".
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,6 +11,8 @@ use parquet::basic::{Compression, Encoding, Type as PhysicalType};
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::page_index::offset_index::PageLocation;
+use parquet::file::reader::ChunkReader;
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::compact::{CompactReader, Fault, Kind};
@@ -27,11 +30,15 @@ const MAX_EXPANDED_BYTES: u64 = 1 << 30;
 /// which is decoded at once.
 const MAX_REPEATED_BYTES: u64 = 1 << 31;
 
-/// One row group whose needed column chunks have been fetched.
+/// The data pages of each column of a row group, where only some have been fetched.
+pub(super) type PagePlaces = Arc<[Option<Arc<[PageLocation]>>]>;
+
+/// One row group of whose needed column chunks has been fetched what is needed.
 pub(super) struct RowGroupPages {
     chunks: Arc<ColumnChunks>,
     metadata: Arc<ParquetMetaData>,
     row_group: usize,
+    places: PagePlaces,
     batch_rows: usize,
 }
 
@@ -42,12 +49,14 @@ impl RowGroupPages {
         chunks: ColumnChunks,
         metadata: Arc<ParquetMetaData>,
         row_group: usize,
+        places: PagePlaces,
         batch_rows: usize,
     ) -> Self {
         Self {
             chunks: Arc::new(chunks),
             metadata,
             row_group,
+            places,
             batch_rows,
         }
     }
@@ -65,11 +74,13 @@ impl RowGroups for RowGroupPages {
     }
 
     fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
+        let places = self.places.get(column).and_then(Option::as_deref);
         let column = self
             .row_group()
             .and_then(|row_group| row_group.columns().get(column))
             .ok_or_else(|| general("a row group lacks a column"))?;
-        let pages = CheckedPages::new(&self.chunks, column, self.num_rows(), self.batch_rows)?;
+        let batch_rows = self.batch_rows;
+        let pages = CheckedPages::new(&self.chunks, column, self.num_rows(), places, batch_rows)?;
         Ok(Box::new(OneChunk(Some(pages))))
     }
 
@@ -100,6 +111,9 @@ struct CheckedPages {
     pages: SerializedPageReader<ColumnChunks>,
     /// From the header of the next page to the end of the chunk.
     rest: Bytes,
+    /// The places of the pages that follow, where not all have been fetched.
+    places: Option<VecDeque<Range<u64>>>,
+    chunks: Arc<ColumnChunks>,
     compression: Compression,
     /// The fewest bytes that a value takes when it is stored plainly.
     plain_width: u64,
@@ -132,6 +146,7 @@ impl CheckedPages {
         chunks: &Arc<ColumnChunks>,
         column: &ColumnChunkMetaData,
         rows: usize,
+        places: Option<&[PageLocation]>,
         batch_rows: usize,
     ) -> Result<Self> {
         let descriptor = column.column_descr();
@@ -154,11 +169,17 @@ impl CheckedPages {
             )));
         }
         let (start, length) = column.byte_range();
-        let mut rest = chunks.from(start)?;
-        rest.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        let mut rest = Bytes::new();
+        if places.is_none() {
+            rest = chunks.from(start)?;
+            rest.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        }
+        let located = places.map(<[PageLocation]>::to_vec);
         Ok(Self {
-            pages: SerializedPageReader::new(Arc::clone(chunks), column, rows, None)?,
+            pages: SerializedPageReader::new(Arc::clone(chunks), column, rows, located)?,
             rest,
+            places: places.map(|places| all_pages(start, places)),
+            chunks: Arc::clone(chunks),
             compression: column.compression(),
             plain_width,
             max_repetition_level,
@@ -176,6 +197,13 @@ impl CheckedPages {
     fn check_header(&mut self) -> Result<()> {
         const INDEX_PAGE: i64 = 1;
         const DICTIONARY_PAGE: i64 = 2;
+        if let Some(places) = &mut self.places {
+            let Some(page) = places.pop_front() else {
+                return Ok(());
+            };
+            let length = usize::try_from(page.end - page.start).unwrap_or(usize::MAX);
+            self.rest = self.chunks.get_bytes(page.start, length)?;
+        }
         while !self.rest.is_empty() {
             let mut reader = CompactReader(&self.rest);
             let header = Header::read(&mut reader)
@@ -338,8 +366,18 @@ impl PageReader for CheckedPages {
         self.pages.peek_next_page()
     }
 
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        // Pages of an index begin with a row; of others it is not known, and the one that follows may
+        // not be there.
+        Ok(self.places.is_some() || self.peek_next_page()?.is_none())
+    }
+
     fn skip_next_page(&mut self) -> Result<()> {
-        self.check_header()?;
+        match &mut self.places {
+            // It need not be there.
+            Some(places) => drop(places.pop_front()),
+            None => self.check_header()?,
+        }
         self.pages.skip_next_page()
     }
 }
@@ -372,6 +410,34 @@ impl Header {
         })?;
         Ok(header)
     }
+}
+
+/// The dictionary at the start of a column chunk, which is all that is there of it; `None` if there
+/// is another page instead.
+pub(super) fn dictionary_page(
+    chunks: ColumnChunks,
+    column: &ColumnChunkMetaData,
+    rows: usize,
+) -> Result<Option<Page>> {
+    let page = CheckedPages::new(&Arc::new(chunks), column, rows, None, rows)?.get_next_page()?;
+    Ok(page.filter(|page| matches!(page, Page::DictionaryPage { .. })))
+}
+
+/// The places of the pages of a column chunk that begins here: a dictionary comes before the data
+/// pages.
+fn all_pages(start: u64, places: &[PageLocation]) -> VecDeque<Range<u64>> {
+    let data: Vec<_> = places
+        .iter()
+        .map(|page| {
+            let start = unsigned(page.offset);
+            start..start.saturating_add(unsigned(i64::from(page.compressed_page_size)))
+        })
+        .collect();
+    let dictionary = data
+        .first()
+        .map(|first| start..first.start)
+        .filter(|dictionary| !dictionary.is_empty());
+    dictionary.into_iter().chain(data).collect()
 }
 
 /// What follows the levels of a data page of version 1.
@@ -546,7 +612,7 @@ mod tests {
                 .build()
                 .unwrap();
             let chunks = Arc::new(ColumnChunks::new(vec![(4, Bytes::new())]));
-            CheckedPages::new(&chunks, &column, count as usize, batch_rows)
+            CheckedPages::new(&chunks, &column, count as usize, None, batch_rows)
                 .unwrap()
                 .check_lengths(&page_of(levels))
         };

@@ -11,22 +11,25 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::parquet_to_arrow_schema;
-use parquet::basic::{Encoding, Type as PhysicalType};
+use parquet::basic::{ColumnOrder, Encoding, Type as PhysicalType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataBuilder, RowGroupMetaData,
 };
 use parquet::schema::types::ColumnDescPtr;
 
-use super::decode::{BATCH_BYTES, ColumnChunks, RowGroupDecoder};
+use super::decode::BATCH_BYTES;
+use super::filter::BatchFilter;
 use super::footer::{self, HEAD_SIZE, TAIL_SIZE};
 use super::format::{DataFile, Fetched, Wanted, WorkUnit};
 use super::metrics::ReadMetrics;
 use super::panics;
 use super::projection::{Column, Projection};
 use super::row_groups::may_have_wanted_rows;
+use super::selectivity::Selectivity;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::FileScanTask;
+use crate::spec::PruningLevels;
 use crate::storage::{RawPath, SharedFileReader};
 
 /// How many bytes at the end of a file are read at first, in the hope that the footer is in them.
@@ -39,6 +42,8 @@ pub(super) struct Source {
     pub(super) metrics: Arc<ReadMetrics>,
     /// How many bytes the opened files take that are still in use.
     pub(super) open_bytes: Arc<AtomicU64>,
+    /// How many rows turn out to be wanted.
+    pub(super) selectivity: Arc<Selectivity>,
 }
 
 /// A file whose footer has been read.
@@ -53,8 +58,20 @@ pub(super) struct ParquetFile {
     units: Vec<WorkUnit>,
     /// Metadata cut down to the projection; `None` where nothing needs to be decoded.
     pub(super) metadata: Option<ArrowReaderMetadata>,
-    /// The end of the file, which was read with the footer; empty where no column is in it.
-    tail: Part,
+    /// The end of the file, which was read with the footer; empty where nothing in it is needed.
+    pub(super) tail: Part,
+    /// How many bytes the file has.
+    pub(super) size: u64,
+    /// How the ends of the values of each leaf of the projection were found.
+    pub(super) orders: Vec<ColumnOrder>,
+    /// What must be true of rows: others may be passed over.
+    pub(super) filter: Option<BatchFilter>,
+    /// How rows may be passed over.
+    pub(super) levels: PruningLevels,
+    /// Which columns the filter tests.
+    filter_columns: Vec<usize>,
+    /// Those that are decoded, by their places in the projection's schema.
+    filter_roots: Vec<usize>,
     /// Counts what the file takes.
     _open: OpenBytes,
 }
@@ -82,6 +99,8 @@ pub(super) struct RowGroup {
     /// About how many bytes its needed columns take when decoded, those that the file lacks
     /// included.
     pub(super) decoded_bytes: u64,
+    /// How many of these are kept until the columns are decoded that a filter does not test.
+    pub(super) kept_bytes: u64,
     /// Whether no row in it is wanted.
     pub(super) is_skipped: bool,
 }
@@ -100,6 +119,7 @@ impl Source {
             files: Arc::clone(files),
             metrics: Arc::default(),
             open_bytes: Arc::default(),
+            selectivity: Arc::default(),
         }
     }
 
@@ -217,29 +237,6 @@ impl Source {
             bytes: self.fetch_one(path, range).await?,
         })
     }
-
-    /// Fetches the needed column chunks of a row group, as far as they are not there yet.
-    pub(super) async fn fetch_row_group(
-        &self,
-        file: &ParquetFile,
-        row_group: usize,
-    ) -> Result<ColumnChunks> {
-        let Some(row_group) = file.row_groups.get(row_group) else {
-            return Ok(ColumnChunks::default());
-        };
-        let mut chunks = Vec::with_capacity(row_group.chunks.len());
-        let mut lacking = Vec::new();
-        for range in &row_group.chunks {
-            match file.tail.slice(range) {
-                Some(bytes) => chunks.push((range.start, bytes)),
-                None if range.is_empty() => chunks.push((range.start, Bytes::new())),
-                None => lacking.push(range.clone()),
-            }
-        }
-        let fetched = self.fetch(&file.path, &lacking).await?;
-        chunks.extend(lacking.iter().map(|range| range.start).zip(fetched));
-        Ok(ColumnChunks::new(chunks))
-    }
 }
 
 impl OpenBytes {
@@ -296,16 +293,27 @@ impl ParquetFile {
         )?;
         let filter = wanted.filter_in_file(&projection.columns);
         let pruned_by = filter.as_ref().filter(|_| wanted.levels.row_groups);
+        let file = metadata.file_metadata();
+        let orders: Vec<_> = projection
+            .leaves
+            .iter()
+            .map(|leaf| match file.column_orders() {
+                Some(orders) => orders.get(*leaf).copied().unwrap_or(ColumnOrder::UNKNOWN),
+                None => ColumnOrder::UNDEFINED,
+            })
+            .collect();
         let mut row_groups = Vec::with_capacity(metadata.num_row_groups());
         let mut cut_down = Vec::with_capacity(metadata.num_row_groups());
+        let mut decoded_sizes = Vec::with_capacity(metadata.num_row_groups());
         let mut first_row = 0_u64;
         for (index, row_group) in metadata.row_groups().iter().enumerate() {
             let (mut known, columns) =
                 RowGroup::new(index, row_group, first_row, &projection, size)?;
-            let file = metadata.file_metadata();
-            known.is_skipped = pruned_by
-                .is_some_and(|filter| !may_have_wanted_rows(filter, &projection, file, &columns));
+            known.is_skipped = pruned_by.is_some_and(|filter| {
+                !may_have_wanted_rows(filter, &projection, &orders, &columns)
+            });
             first_row = first_row.saturating_add(known.rows);
+            decoded_sizes.push(columns.iter().map(decoded_size).collect::<Vec<_>>());
             cut_down.push(
                 RowGroupMetaData::builder(Arc::clone(&projection.schema))
                     .set_num_rows(row_group.num_rows())
@@ -322,12 +330,28 @@ impl ParquetFile {
             Some(reader_metadata(&metadata, &projection, cut_down)?)
         };
         let mut chunks = row_groups.iter().flat_map(|row_group| &row_group.chunks);
-        if !chunks.any(|range| tail.slice(range).is_some()) {
+        if filter.is_none() && !chunks.any(|range| tail.slice(range).is_some()) {
             tail = Part::default();
         }
         let held = metadata
             .as_ref()
             .map_or(0, |held| held.metadata().memory_size());
+        let filter_columns = filter
+            .as_ref()
+            .map(BatchFilter::columns)
+            .unwrap_or_default();
+        let filter_roots: Vec<_> = filter_columns
+            .iter()
+            .filter_map(|column| projection.columns.get(*column)?.member.decoded)
+            .collect();
+        let kept_first: Vec<_> = filter_roots
+            .iter()
+            .flat_map(|root| projection.leaves_of(*root))
+            .collect();
+        for (known, sizes) in row_groups.iter_mut().zip(decoded_sizes) {
+            let kept = kept_first.iter().filter_map(|leaf| sizes.get(*leaf));
+            known.kept_bytes = kept.copied().fold(0, u64::saturating_add);
+        }
         let units = units(&row_groups);
         let open = OpenBytes::new(&source.open_bytes, held.saturating_add(tail.bytes.len()));
         Ok(Self {
@@ -337,6 +361,12 @@ impl ParquetFile {
             units,
             metadata,
             tail,
+            size,
+            orders,
+            filter,
+            levels: wanted.levels,
+            filter_columns,
+            filter_roots,
             _open: open,
         })
     }
@@ -356,12 +386,62 @@ impl DataFile for ParquetFile {
         &self.projection.columns
     }
 
-    async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Fetched> {
-        let chunks = source.fetch_row_group(&self, unit).await?;
-        Ok(Box::new(move |still_wanted| {
-            let decoder = RowGroupDecoder::new(self, unit, chunks, move || still_wanted())?;
-            Ok(Box::new(decoder))
-        }))
+    async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Option<Fetched>> {
+        source.fetch_row_group(self, unit).await
+    }
+}
+
+impl ParquetFile {
+    /// A row group, and its metadata cut down to the projection.
+    pub(super) fn row_group(&self, row_group: usize) -> Option<(&RowGroup, &RowGroupMetaData)> {
+        let metadata = self.metadata.as_ref()?.metadata();
+        self.row_groups
+            .get(row_group)
+            .zip(metadata.row_groups().get(row_group))
+    }
+
+    /// Which columns the filter tests.
+    pub(super) fn filter_columns(&self) -> &[usize] {
+        &self.filter_columns
+    }
+
+    /// The decoded columns that the filter tests, by their places in the projection's schema.
+    pub(super) fn filter_roots(&self) -> &[usize] {
+        &self.filter_roots
+    }
+
+    /// The decoded columns that the filter does not test.
+    pub(super) fn other_roots(&self) -> Vec<usize> {
+        let mut roots = self.all_roots();
+        roots.retain(|root| !self.filter_roots.contains(root));
+        roots
+    }
+
+    /// All decoded columns.
+    pub(super) fn all_roots(&self) -> Vec<usize> {
+        (0..self.projection.schema.root_schema().get_fields().len()).collect()
+    }
+
+    /// The leaves of the projection that a filter tests.
+    pub(super) fn tested_leaves(&self, filter: &BatchFilter) -> Vec<usize> {
+        let leaf = |place| Some(self.projection.leaf_at(place)?.0);
+        filter
+            .tests()
+            .into_iter()
+            .filter_map(|test| leaf(test.place()))
+            .collect()
+    }
+
+    /// How many bytes some decoded columns have in a row group.
+    pub(super) fn stored_bytes(&self, row_group: usize, roots: &[usize]) -> u64 {
+        let chunks = self.row_groups.get(row_group).map(|known| &known.chunks);
+        let leaves = roots
+            .iter()
+            .flat_map(|root| self.projection.leaves_of(*root));
+        leaves
+            .filter_map(|leaf| chunks?.get(leaf))
+            .map(|chunk| chunk.end - chunk.start)
+            .sum()
     }
 }
 
@@ -391,7 +471,10 @@ fn memory_of(row_group: &RowGroup) -> u64 {
     let decoded = row_group
         .decoded_bytes
         .min(pages.saturating_add(BATCH_BYTES as u64));
-    row_group.stored_bytes.saturating_add(decoded)
+    row_group
+        .stored_bytes
+        .saturating_add(decoded)
+        .saturating_add(row_group.kept_bytes)
 }
 
 impl RowGroup {
@@ -416,6 +499,7 @@ impl RowGroup {
             chunks: Vec::with_capacity(projection.leaves.len()),
             stored_bytes: 0,
             decoded_bytes: projection.substitute_size().saturating_mul(rows),
+            kept_bytes: 0,
             is_skipped: false,
         };
         let mut columns = Vec::with_capacity(projection.leaves.len());

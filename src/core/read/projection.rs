@@ -3,6 +3,7 @@
 //! Spec: "Column Projection"; Appendix A "Parquet", and Parquet's rules for legacy lists.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
@@ -117,6 +118,16 @@ impl Projection {
                 .collect(),
             output,
         })
+    }
+
+    /// The leaves, as their indexes among [`Projection::leaves`], of the decoded column at a place in
+    /// the schema.
+    pub(super) fn leaves_of(&self, root: usize) -> Range<usize> {
+        let fields = self.schema.root_schema().get_fields();
+        let count = |fields: &[TypePtr]| fields.iter().map(|field| count_leaves(field)).sum();
+        let start: usize = count(fields.get(..root).unwrap_or(fields));
+        let length: usize = count(fields.get(root..=root).unwrap_or_default());
+        start..start + length
     }
 
     /// The primitive column at a place in batches: its index among [`Projection::leaves`], and what

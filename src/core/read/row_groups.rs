@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array};
 use parquet::basic::{ColumnOrder, SortOrder, Type as PhysicalType};
-use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData};
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::statistics::Statistics;
 use uuid::Uuid;
 
@@ -23,7 +23,9 @@ pub(super) struct TestedColumn<'a> {
     /// Its type in the table.
     field_type: &'a PrimitiveType,
     /// Its type in the file.
-    physical_type: PhysicalType,
+    pub(super) physical_type: PhysicalType,
+    /// How many bytes a value has, of a fixed length.
+    type_length: usize,
     /// How the ends of its values were found.
     order: ColumnOrder,
     /// Whether its values are in the order of signed numbers.
@@ -52,6 +54,23 @@ pub(super) enum Bound<'a> {
     Bytes(&'a [u8], bool),
 }
 
+impl<'a> Bound<'a> {
+    /// A value as Parquet's `PLAIN` encoding has it, without a length before it.
+    pub(super) fn from_plain(physical_type: PhysicalType, bytes: &'a [u8]) -> Option<Self> {
+        Some(match physical_type {
+            PhysicalType::BOOLEAN => Self::Boolean(*bytes.first()? != 0),
+            PhysicalType::INT32 => Self::Int32(i32::from_le_bytes(bytes.try_into().ok()?)),
+            PhysicalType::INT64 => Self::Int64(i64::from_le_bytes(bytes.try_into().ok()?)),
+            PhysicalType::FLOAT => Self::Float(f32::from_le_bytes(bytes.try_into().ok()?)),
+            PhysicalType::DOUBLE => Self::Double(f64::from_le_bytes(bytes.try_into().ok()?)),
+            PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY => {
+                Self::Bytes(bytes, false)
+            }
+            PhysicalType::INT96 => return None,
+        })
+    }
+}
+
 /// What is said of the values of a column in a row group or a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ColumnFacts<'a> {
@@ -64,17 +83,17 @@ pub(super) struct ColumnFacts<'a> {
 }
 
 /// Whether a row group may have wanted rows, whose column chunks are those of the projection's
-/// leaves.
+/// leaves; `orders` says how the ends of the values of each leaf were found.
 pub(super) fn may_have_wanted_rows(
     filter: &BatchFilter,
     projection: &Projection,
-    file: &FileMetaData,
+    orders: &[ColumnOrder],
     chunks: &[ColumnChunkMetaData],
 ) -> bool {
     filter.may_hold(&mut |test| {
-        let values = TestedColumn::new(test, projection, file).and_then(|column| {
-            let chunk = chunks.get(column.leaf)?;
-            Some(column.possible_values(ColumnFacts::of_chunk(chunk, &column)?))
+        let values = TestedColumn::new(test, projection, orders, chunks).and_then(|column| {
+            let facts = ColumnFacts::of_chunk(chunks.get(column.leaf)?, &column)?;
+            Some(column.possible_values(facts))
         });
         values.is_none_or(|values| test.may_hold(&values))
     })
@@ -85,21 +104,22 @@ impl<'a> TestedColumn<'a> {
     pub(super) fn new(
         test: &'a BoundTest,
         projection: &'a Projection,
-        file: &FileMetaData,
+        orders: &[ColumnOrder],
+        chunks: &[ColumnChunkMetaData],
     ) -> Option<Self> {
         let (leaf, conversion) = projection.leaf_at(test.place())?;
         if *test.field_type() == PrimitiveType::Unknown {
             return None;
         }
-        let in_file = *projection.leaves.get(leaf)?;
-        let stored = file.schema_descr().columns().get(in_file)?;
+        let stored = chunks.get(leaf)?.column_descr();
         let own_level = i16::from(stored.self_type().is_optional());
         Some(Self {
             leaf,
             conversion,
             field_type: test.field_type(),
             physical_type: stored.physical_type(),
-            order: file.column_order(in_file),
+            type_length: usize::try_from(stored.type_length()).unwrap_or(0),
+            order: *orders.get(leaf)?,
             is_signed: stored.sort_order() == SortOrder::SIGNED,
             nullable: match stored.max_def_level() {
                 0 => Nullable::Never,
@@ -158,7 +178,7 @@ impl<'a> TestedColumn<'a> {
     fn value(&self, bound: Bound<'_>) -> Option<PrimitiveValue> {
         let array: ArrayRef = match bound {
             Bound::Bytes(bytes, is_exact) => {
-                return bytes_value(self.field_type, self.physical_type, bytes, is_exact);
+                return self.bytes_value(bytes, is_exact);
             }
             Bound::Boolean(value) => Arc::new(BooleanArray::from(vec![value])),
             Bound::Int32(value) => Arc::new(Int32Array::from(vec![value])),
@@ -188,28 +208,25 @@ impl<'a> TestedColumn<'a> {
             _ => false,
         }
     }
-}
 
-/// A text, or bytes, of a type; `None` where they are none.
-fn bytes_value(
-    field_type: &PrimitiveType,
-    physical_type: PhysicalType,
-    bytes: &[u8],
-    is_exact: bool,
-) -> Option<PrimitiveValue> {
-    Some(match field_type {
-        PrimitiveType::String => PrimitiveValue::String(str::from_utf8(bytes).ok()?.to_owned()),
-        PrimitiveType::Binary => PrimitiveValue::Binary(bytes.to_vec()),
-        PrimitiveType::Fixed(_) => PrimitiveValue::Fixed(bytes.to_vec()),
-        PrimitiveType::Uuid => PrimitiveValue::Uuid(Uuid::from_slice(bytes).ok()?),
-        // The first bytes of a number are another number.
-        PrimitiveType::Decimal { .. }
-            if is_exact || physical_type == PhysicalType::FIXED_LEN_BYTE_ARRAY =>
-        {
-            PrimitiveValue::Decimal(decimal_from_big_endian(bytes)?)
-        }
-        _ => return None,
-    })
+    /// A text, or bytes, of the column's type; `None` where they are none.
+    fn bytes_value(&self, bytes: &[u8], is_exact: bool) -> Option<PrimitiveValue> {
+        Some(match self.field_type {
+            PrimitiveType::String => PrimitiveValue::String(str::from_utf8(bytes).ok()?.to_owned()),
+            PrimitiveType::Binary => PrimitiveValue::Binary(bytes.to_vec()),
+            PrimitiveType::Fixed(_) => PrimitiveValue::Fixed(bytes.to_vec()),
+            PrimitiveType::Uuid => PrimitiveValue::Uuid(Uuid::from_slice(bytes).ok()?),
+            // The first bytes of a number are another number.
+            PrimitiveType::Decimal { .. } => {
+                let is_whole = match self.physical_type {
+                    PhysicalType::FIXED_LEN_BYTE_ARRAY => bytes.len() == self.type_length,
+                    _ => is_exact,
+                };
+                PrimitiveValue::Decimal(decimal_from_big_endian(bytes).filter(|_| is_whole)?)
+            }
+            _ => return None,
+        })
+    }
 }
 
 impl<'a> ColumnFacts<'a> {
@@ -257,5 +274,49 @@ impl<'a> ColumnFacts<'a> {
             nulls: statistics.null_count_opt(),
             values: u64::try_from(chunk.num_values()).ok(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::DataType;
+
+    use super::*;
+
+    #[test]
+    fn ends_are_of_use_where_their_order_is_known() {
+        use ColumnOrder::{TYPE_DEFINED_ORDER, UNDEFINED, UNKNOWN};
+        use PhysicalType as P;
+        let conversion = Conversion::none(DataType::Utf8View);
+        let is_ordered = |order, physical_type, is_signed, is_deprecated| {
+            let column = TestedColumn {
+                leaf: 0,
+                conversion: &conversion,
+                field_type: &PrimitiveType::String,
+                physical_type,
+                type_length: 0,
+                order,
+                is_signed,
+                nullable: Nullable::Itself,
+            };
+            column.is_ordered(is_deprecated)
+        };
+        let unsigned = TYPE_DEFINED_ORDER(SortOrder::UNSIGNED);
+        let signed = TYPE_DEFINED_ORDER(SortOrder::SIGNED);
+        assert!(is_ordered(unsigned, P::BYTE_ARRAY, false, false));
+        assert!(!is_ordered(unsigned, P::BYTE_ARRAY, false, true));
+        assert!(!is_ordered(UNDEFINED, P::BYTE_ARRAY, false, false));
+        assert!(is_ordered(signed, P::FIXED_LEN_BYTE_ARRAY, true, false));
+        assert!(!is_ordered(signed, P::FIXED_LEN_BYTE_ARRAY, true, true));
+        for physical_type in [P::INT32, P::INT64, P::FLOAT, P::DOUBLE] {
+            assert!(is_ordered(signed, physical_type, true, true));
+            assert!(is_ordered(UNDEFINED, physical_type, true, false));
+            assert!(!is_ordered(UNDEFINED, physical_type, false, false));
+            assert!(!is_ordered(unsigned, physical_type, false, true));
+            assert!(!is_ordered(UNKNOWN, physical_type, true, false));
+        }
+        assert!(!is_ordered(signed, P::INT96, true, false));
+        let undefined = TYPE_DEFINED_ORDER(SortOrder::UNDEFINED);
+        assert!(!is_ordered(undefined, P::INT64, true, false));
     }
 }

@@ -12,6 +12,7 @@ use super::filter::BatchFilter;
 use super::metrics::ReadMetrics;
 use super::rewritten::RewrittenFilter;
 use super::row_positions::RowPositions;
+use super::selectivity::Selectivity;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Which rows of one file come out, and how.
@@ -39,55 +40,68 @@ impl WantedRows {
     ///
     /// # Errors
     /// Without the file's name.
-    pub(super) fn of(
+    pub(super) fn wanted(
         &self,
-        mut batch: RecordBatch,
-        mut positions: RowPositions,
+        batch: RecordBatch,
+        positions: RowPositions,
+        metrics: &ReadMetrics,
+        selectivity: &Selectivity,
+    ) -> Result<RecordBatch> {
+        let Some(filter) = &self.filter else {
+            return self.not_deleted(batch, positions, metrics);
+        };
+        let rows = batch.num_rows();
+        let kept = filter.wanted(batch.columns(), rows)?;
+        let unwanted = unset(&kept);
+        ReadMetrics::add(&metrics.rows_skipped, unwanted);
+        selectivity.saw(rows as u64, rows as u64 - unwanted);
+        if unwanted == 0 {
+            return self.not_deleted(batch, positions, metrics);
+        }
+        if self.deletes.is_none() && self.change.is_none() && self.rewritten.is_none() {
+            return filtered(self.columns.output(batch)?, kept);
+        }
+        let positions = positions.kept(&kept);
+        self.not_deleted(filtered(batch, kept)?, positions, metrics)
+    }
+
+    /// The rows of a batch of wanted ones that come out.
+    ///
+    /// # Errors
+    /// Without the file's name.
+    pub(super) fn not_deleted(
+        &self,
+        batch: RecordBatch,
+        positions: RowPositions,
         metrics: &ReadMetrics,
     ) -> Result<RecordBatch> {
-        let mut kept = None;
-        if let Some(filter) = &self.filter {
-            let wanted = filter.wanted(batch.columns(), batch.num_rows())?;
-            ReadMetrics::add(&metrics.rows_skipped, unset(&wanted));
-            if !wanted.has_true() {
-                return self.columns.output(batch.slice(0, 0));
-            }
-            if wanted.has_false() {
-                kept = Some(wanted);
-            }
+        let mut kept = match &self.deletes {
+            Some(deletes) => deletes.kept(&positions, &batch)?,
+            None => None,
+        };
+        if let Some(kept) = &kept {
+            ReadMetrics::add(&metrics.rows_deleted, unset(kept));
         }
-        if self.deletes.is_some() || self.change.is_some() {
-            if let Some(wanted) = kept.take() {
-                positions = positions.kept(&wanted);
-                batch = filtered(batch, wanted)?;
-            }
-            kept = match &self.deletes {
+        let mut keep_only = |rows: BooleanBuffer| {
+            kept = Some(match &kept {
+                Some(kept) => kept & &rows,
+                None => rows,
+            });
+        };
+        if let Some(change) = &self.change {
+            let left = match change {
                 Some(deletes) => deletes.kept(&positions, &batch)?,
                 None => None,
             };
-            if let Some(kept) = &kept {
-                ReadMetrics::add(&metrics.rows_deleted, unset(kept));
-            }
-            if let Some(change) = &self.change {
-                let left = match change {
-                    Some(deletes) => deletes.kept(&positions, &batch)?,
-                    None => None,
-                };
-                let changed =
-                    left.map_or_else(|| BooleanBuffer::new_unset(batch.num_rows()), |left| !&left);
-                kept = Some(match kept {
-                    Some(kept) => &kept & &changed,
-                    None => changed,
-                });
-            }
+            keep_only(
+                left.map_or_else(|| BooleanBuffer::new_unset(batch.num_rows()), |left| !&left),
+            );
         }
+        let mut batch = batch;
         if let Some(rewritten) = &self.rewritten {
             let (changed, renamed) = rewritten.apply(batch)?;
             batch = renamed;
-            kept = Some(match kept {
-                Some(kept) => &kept & &changed,
-                None => changed,
-            });
+            keep_only(changed);
         }
         let batch = self.columns.output(batch)?;
         match kept {

@@ -25,6 +25,7 @@ use super::panics;
 use super::parquet_file::Source;
 use super::projection::{output_schema, wanted_fields};
 use super::rewritten::RewrittenFilter;
+use super::selectivity::Selectivity;
 use super::size;
 use super::task_queue::{NextTask, Tasks};
 use super::wanted_rows::WantedRows;
@@ -47,7 +48,7 @@ struct Unit {
     file: Arc<dyn DataFile>,
     /// Which of its rows come out; holds what its deletes take.
     rows: Arc<(WantedRows, Option<InUse>)>,
-    fetched: Spawned<Fetched>,
+    fetched: Spawned<Option<Fetched>>,
     _memory: OwnedSemaphorePermit,
 }
 
@@ -88,6 +89,7 @@ struct Shared<T> {
     units: Mutex<mpsc::Receiver<Unit>>,
     ahead: Ahead,
     metrics: Arc<ReadMetrics>,
+    selectivity: Arc<Selectivity>,
     convert: Convert<T>,
     sender: BatchSender<T>,
 }
@@ -122,6 +124,7 @@ async fn work<T: Send + 'static>(
             total: AtomicUsize::new(threads + 1),
         },
         metrics: Arc::clone(&request.metrics),
+        selectivity: Arc::default(),
         convert,
         sender,
     });
@@ -154,6 +157,7 @@ async fn fetch_all<T>(
         files: Arc::clone(&request.files),
         metrics: Arc::clone(&request.metrics),
         open_bytes: Arc::default(),
+        selectivity: Arc::clone(&shared.selectivity),
     };
     let open_limit = (request.memory / 8) as u64;
     let budget = steps(unit_memory(request.memory) as u64).max(1);
@@ -376,7 +380,7 @@ fn units_of_part<'a>(
     units.filter(move |(_, unit)| part.is_none_or(|part| part.contains(&unit.start)))
 }
 
-fn fetch(source: Source, file: Arc<dyn DataFile>, unit: usize) -> Spawned<Fetched> {
+fn fetch(source: Source, file: Arc<dyn DataFile>, unit: usize) -> Spawned<Option<Fetched>> {
     Spawned(tokio::spawn(async move { file.fetch(&source, unit).await }))
 }
 
@@ -396,7 +400,9 @@ async fn decode_all<T: Send + 'static>(shared: Arc<Shared<T>>) -> Result<()> {
 
 /// Decodes one row group; false when nobody wants more.
 async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<bool> {
-    let fetched = unit.fetched.result().await?;
+    let Some(fetched) = unit.fetched.result().await? else {
+        return Ok(true);
+    };
     ReadMetrics::add(&shared.metrics.row_groups_read, 1);
     let sender = shared.sender.clone();
     let mut decoder = fetched(Arc::new(move || !sender.is_closed()))?;
@@ -407,7 +413,12 @@ async fn decode<T: Send + 'static>(shared: &Shared<T>, unit: Unit) -> Result<boo
             return Ok(true);
         };
         let batch = panics::caught("wanted rows", || {
-            unit.rows.0.of(batch, positions, &shared.metrics)
+            let rows = &unit.rows.0;
+            if decoder.is_filtered() {
+                rows.not_deleted(batch, positions, &shared.metrics)
+            } else {
+                rows.wanted(batch, positions, &shared.metrics, &shared.selectivity)
+            }
         })
         .map_err(|error| error.in_file(unit.file.path()))?;
         let pieces = size::split(batch, BATCH_BYTES);

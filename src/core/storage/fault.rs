@@ -171,7 +171,7 @@ pub(super) fn file_error(location: &Location, kind: ErrorKind, what: &str) -> Er
     Error::new(kind, format!("file \"{location}\" {what}"))
 }
 
-fn cause<'a, T: StdError + 'static>(error: &'a StoreError) -> Option<&'a T> {
+fn cause<T: StdError + 'static>(error: &StoreError) -> Option<&T> {
     error_chain(error).find_map(|cause| cause.downcast_ref::<T>())
 }
 

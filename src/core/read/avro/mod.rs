@@ -139,9 +139,9 @@ impl DataFile for AvroDataFile {
         &self.columns
     }
 
-    async fn fetch(self: Arc<Self>, source: &Source, _unit: usize) -> Result<Fetched> {
+    async fn fetch(self: Arc<Self>, source: &Source, _unit: usize) -> Result<Option<Fetched>> {
         let source = source.clone();
-        Ok(Box::new(move |still_wanted| {
+        Ok(Some(Box::new(move |still_wanted| {
             let rows = RowDecoder::new(self.header.schema(), &self.selected)
                 .map_err(|error| error.in_file(&self.path))?;
             Ok(Box::new(AvroDecoder {
@@ -156,7 +156,7 @@ impl DataFile for AvroDataFile {
                 spending: Spending::default(),
                 file: self,
             }))
-        }))
+        })))
     }
 }
 

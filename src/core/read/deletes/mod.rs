@@ -181,6 +181,7 @@ impl PendingDeletes {
             files: Arc::clone(&source.files),
             metrics: Arc::clone(&metrics),
             open_bytes: Arc::default(),
+            selectivity: Arc::default(),
         };
         let positions = try_join_all(
             self.positions

@@ -85,12 +85,14 @@ impl DeleteRows {
             let memory = self.memory.load(self.taker, unit.memory).await?;
             let file = Arc::clone(&self.file);
             let fetched = file.fetch(&self.source, self.next_unit).await?;
-            let decoder = fetched(Arc::new(|| true))?;
-            self.current = Some(Current {
-                decoder,
-                _memory: memory,
-            });
             self.next_unit += 1;
+            if let Some(fetched) = fetched {
+                let decoder = fetched(Arc::new(|| true))?;
+                self.current = Some(Current {
+                    decoder,
+                    _memory: memory,
+                });
+            }
         }
     }
 }

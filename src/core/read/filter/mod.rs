@@ -88,6 +88,27 @@ impl BatchFilter {
         self.0.may_hold(may_hold)
     }
 
+    /// The rows that may be wanted when the rows are known of which each test may be true; `None`
+    /// is all rows.
+    pub(super) fn rows_that_may_hold(
+        &self,
+        of_test: &impl Fn(&BoundTest) -> Option<RowPositions>,
+    ) -> Option<RowPositions> {
+        self.0.rows_that_may_hold(of_test)
+    }
+
+    /// The columns of batches that are tested, wholly or in part, each once.
+    pub(super) fn columns(&self) -> Vec<usize> {
+        let mut columns: Vec<_> = self
+            .tests()
+            .into_iter()
+            .filter_map(|test| test.place.first().copied())
+            .collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
     /// The tests in it.
     pub(super) fn tests(&self) -> Vec<&Arc<BoundTest>> {
         let mut tests = Vec::new();
@@ -146,6 +167,8 @@ impl Condition {
                 other => all.push(other),
             }
         }
+        // What costs least first: when nothing is left, the rest is not looked at.
+        all.sort_by_key(Self::cost);
         match all.len() {
             0 => Self::Always(true),
             1 => all.remove(0),
@@ -163,10 +186,22 @@ impl Condition {
                 other => any.push(other),
             }
         }
+        any.sort_by_key(Self::cost);
         match any.len() {
             0 => Self::Always(false),
             1 => any.remove(0),
             _ => Self::Any(any),
+        }
+    }
+
+    /// About how much work it is for a row, beside others.
+    fn cost(&self) -> u32 {
+        match self {
+            Self::Always(_) => 0,
+            Self::All(conditions) | Self::Any(conditions) => conditions
+                .iter()
+                .fold(0, |sum, condition| sum.saturating_add(condition.cost())),
+            Self::Test(test) => test.cost(),
         }
     }
 
@@ -189,6 +224,26 @@ impl Condition {
             Self::All(conditions) => conditions.iter().all(|condition| condition.may_hold(of)),
             Self::Any(conditions) => conditions.iter().any(|condition| condition.may_hold(of)),
             Self::Test(test) => of(test),
+        }
+    }
+
+    fn rows_that_may_hold(
+        &self,
+        of_test: &impl Fn(&BoundTest) -> Option<RowPositions>,
+    ) -> Option<RowPositions> {
+        match self {
+            Self::Always(true) => None,
+            Self::Always(false) => Some(RowPositions::default()),
+            Self::All(conditions) => conditions
+                .iter()
+                .filter_map(|condition| condition.rows_that_may_hold(of_test))
+                .reduce(|left, right| left.and(&right)),
+            Self::Any(conditions) => conditions
+                .iter()
+                .map(|condition| condition.rows_that_may_hold(of_test))
+                .reduce(|left, right| Some(left?.or(&right?)))
+                .flatten(),
+            Self::Test(test) => of_test(test),
         }
     }
 
@@ -273,6 +328,29 @@ impl BoundTest {
             check,
             exact,
         })
+    }
+
+    /// About how much work it is for a row, beside others.
+    fn cost(&self) -> u32 {
+        let Test { term, check } = &self.test;
+        let value = match term.field_type {
+            PrimitiveType::String
+            | PrimitiveType::Binary
+            | PrimitiveType::Fixed(_)
+            | PrimitiveType::Uuid => 4,
+            _ => 1,
+        };
+        let transform = match term.transform {
+            Transform::Identity => 1,
+            _ => 20,
+        };
+        match check {
+            Check::IsNull | Check::NotNull => 1,
+            Check::In(values) | Check::NotIn(values) => {
+                value * transform * (2 + values.len().max(1).ilog2())
+            }
+            _ => value * transform,
+        }
     }
 
     /// Where the column is that it tests.

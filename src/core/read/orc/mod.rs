@@ -9,6 +9,7 @@ mod columns;
 mod message;
 mod run_length;
 mod schema;
+mod statistics;
 mod stream;
 mod tail;
 mod time;
@@ -22,10 +23,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use self::columns::{RowDecoder, Streams};
+use self::statistics::{Layout, StripeStatistics};
 use self::stream::Compression;
 use self::tail::{Footer, PostScript, Stripe, StripeFooter};
 use super::assemble::assemble;
 use super::decode::{BATCH_BYTES, MAX_BATCH_ROWS};
+use super::filter::BatchFilter;
 use super::format::{DataFile, Fetched, StillWanted, UnitDecoder, Wanted, WorkUnit};
 use super::nested::Spending;
 use super::panics;
@@ -86,11 +89,16 @@ impl OrcFile {
         let (postscript, footer, tail) = source
             .with_real_size(task, |size| Self::read_footer(source, path, size))
             .await?;
-        let file = panics::caught("the ORC metadata", || {
+        let mut file = panics::caught("the ORC metadata", || {
             let footer = Footer::parse(footer, &postscript)?;
             Self::new(task, &postscript, footer, tail, wanted)
         })
         .map_err(|error| error.in_file(path))?;
+        if let Some(filter) = wanted.filter_in_file(&file.columns)
+            && wanted.levels.row_groups
+        {
+            file.skip_stripes(source, &postscript, &filter).await?;
+        }
         Ok(file)
     }
 
@@ -165,6 +173,39 @@ impl OrcFile {
         })
     }
 
+    /// Marks the stripes that have no wanted row by their statistics. What cannot be made use of is
+    /// as if it were not there.
+    async fn skip_stripes(
+        &mut self,
+        source: &Source,
+        postscript: &PostScript,
+        filter: &BatchFilter,
+    ) -> Result<()> {
+        let bytes = match self.tail.slice(&postscript.metadata) {
+            Some(bytes) => bytes,
+            None => {
+                source
+                    .fetch_one(&self.path, postscript.metadata.clone())
+                    .await?
+            }
+        };
+        let statistics = panics::caught("the statistics of stripes", || {
+            StripeStatistics::parse(bytes, self.compression)
+        });
+        let Ok(statistics) = statistics else {
+            return Ok(());
+        };
+        let layout = Layout {
+            footer: &self.footer,
+            selected: &self.selected,
+            columns: &self.columns,
+        };
+        for (stripe, unit) in self.units.iter_mut().enumerate() {
+            unit.is_skipped = !statistics.may_have_wanted_rows(stripe, filter, &layout);
+        }
+        Ok(())
+    }
+
     /// Fetches the footer of a stripe and the streams that are decoded.
     async fn fetch_stripe(
         &self,
@@ -215,7 +256,7 @@ impl DataFile for OrcFile {
         &self.columns
     }
 
-    async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Fetched> {
+    async fn fetch(self: Arc<Self>, source: &Source, unit: usize) -> Result<Option<Fetched>> {
         let stripe =
             self.footer.stripes.get(unit).ok_or_else(|| {
                 Error::new(ErrorKind::Internal, format!("there is no stripe {unit}"))
@@ -226,7 +267,7 @@ impl DataFile for OrcFile {
             true => (StripeFooter::default(), Vec::new()),
             false => self.fetch_stripe(source, stripe).await?,
         };
-        Ok(Box::new(move |still_wanted| {
+        Ok(Some(Box::new(move |still_wanted| {
             let mut spending = Spending::default();
             spending.begin_batch();
             let rows = panics::caught("its data", || {
@@ -245,7 +286,7 @@ impl DataFile for OrcFile {
                 still_wanted,
                 file: self,
             }))
-        }))
+        })))
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct PostScript {
     pub(super) compression: Compression,
     /// Where the footer lies.
     pub(super) footer: Range<u64>,
+    /// Where the statistics of stripes lie.
+    pub(super) metadata: Range<u64>,
     /// Where stripes must end.
     content_end: u64,
 }
@@ -120,6 +122,7 @@ impl PostScript {
         Ok(Self {
             compression: Compression::new(kind, block_size)?,
             footer: footer_start..footer_end,
+            metadata: footer_start.saturating_sub(metadata_length)..footer_start,
             content_end,
         })
     }

@@ -15,5 +15,6 @@ mod missing;
 mod name_mapping;
 mod orc;
 mod other_writers;
+mod pruning;
 mod support;
 mod variant;

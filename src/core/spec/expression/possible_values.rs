@@ -302,9 +302,12 @@ fn nan_to_compare(check: &Check) -> PrimitiveValue {
         Check::In(values) | Check::NotIn(values) => values,
         _ => &[],
     };
-    match compared.first() {
-        Some(PrimitiveValue::Float(_)) => PrimitiveValue::Float(f32::NAN),
-        _ => PrimitiveValue::Double(f64::NAN),
+    match compared
+        .iter()
+        .any(|value| matches!(value, PrimitiveValue::Float(_)))
+    {
+        true => PrimitiveValue::Float(f32::NAN),
+        false => PrimitiveValue::Double(f64::NAN),
     }
 }
 
