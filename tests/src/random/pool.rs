@@ -27,6 +27,12 @@ pub fn pool(chance: &mut Chance, kind: &Kind) -> Vec<Scalar> {
     if chance.percent(20) {
         values.push(chance.pick(&extremes(kind)).clone());
     }
+    // NaN is what bounds do not tell of: columns have it more often than other extremes.
+    match kind {
+        Kind::Float if chance.percent(40) => values.push(Scalar::Float(f32::NAN)),
+        Kind::Double if chance.percent(40) => values.push(Scalar::Double(f64::NAN)),
+        _ => {}
+    }
     values.sort_by(Scalar::order);
     values.dedup_by(|left, right| left.is_same(right));
     values
