@@ -71,13 +71,13 @@ fn commit(directory: &Path, number: i64, rows: i64) {
         .expect("the file can be renamed");
 }
 
-/// One file of 64 row groups of 100 rows each: `id` from 0, and `text`.
+/// One file of 16 row groups of 400 rows each: `id` from 0, and `text`.
 fn many_row_groups(directory: &Directory) {
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..6400));
     let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
         (0..6400).map(|id| format!("text {id}")),
     ));
-    let bytes = row_groups_of_arrays(&[(1, "id", ids), (2, "text", texts)], 100);
+    let bytes = row_groups_of_arrays(&[(1, "id", ids), (2, "text", texts)], 400);
     Table::new(directory.path())
         .column(1, "id", "long")
         .column(2, "text", "string")
@@ -213,7 +213,7 @@ fn one_file_is_shared_by_its_row_groups() {
         "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) SELECT sum(id) FROM tested",
     );
     for part in [
-        "\"Row Groups Total\": 64",
+        "\"Row Groups Total\": 16",
         "\"Rows Deleted\": 2",
         "\"Data Files Read\": 1",
         "\"Workers Launched\"",

@@ -268,7 +268,7 @@ fn joins_fit_the_sizes() {
         .as_str()
         .or(scans[0]["Pruning Filter"].as_str());
     assert!(
-        filter.is_some_and(|filter| filter == "(few.id = id)"),
+        filter.is_some_and(|filter| ["(few.id = id)", "(id = few.id)"].contains(&filter)),
         "{joined}"
     );
     // For each of two rows one file of twelve is read.

@@ -798,6 +798,63 @@ fn transforms_of_iceberg() {
 }
 
 #[test]
+fn rows_that_raise_errors_are_never_left_out() {
+    let directory = Directory::new();
+    // The last hour that an integer holds, and the one after; 294000 AD; 500000 AD.
+    let last = (i64::from(i32::MAX) + 1) * HOUR;
+    let stamps = [Some(0), Some(last - 1), Some(last), None];
+    let dates = [Some(0), Some(106_000_000), Some(182_000_000), None];
+    let ints = [Some(0), Some(i32::MIN), Some(i32::MAX), None];
+    let array = |values: [Option<i64>; 4]| TimestampMicrosecondArray::from(values.to_vec());
+    let location = Table::new(directory.path())
+        .column(1, "id", "int")
+        .column(2, "ts", "timestamp")
+        .column(3, "dt", "date")
+        .column(4, "i", "int")
+        .file(
+            "data/a.parquet",
+            vec![
+                Arc::new(Int32Array::from(vec![1, 2, 3, 4])),
+                Arc::new(array(stamps)),
+                Arc::new(Date32Array::from(dates.to_vec())),
+                Arc::new(Int32Array::from(ints.to_vec())),
+            ],
+        )
+        .write();
+    let database = Database::new();
+    let mut client = database.with_server();
+    client
+        .batch_execute(&format!(
+            "{}; CREATE TABLE t_heap AS SELECT * FROM t",
+            foreign_table("t", "id int, ts timestamp, dt date, i int", &location, &[])
+        ))
+        .expect("the table can be made");
+    for expression in [
+        "iceberg.hour(ts) = 0",
+        "dt::timestamp = '1970-01-01'",
+        "date_trunc('year', dt) = '1970-01-01'",
+        "iceberg.truncate(10, i) = 0",
+        "iceberg.truncate(10, i) IN (0, 2147483640)",
+        "iceberg.hour(ts) IS DISTINCT FROM 7",
+        "iceberg.hour(ts) IS NULL",
+        "iceberg.hour(ts) < ANY ('{1,2}')",
+        "(iceberg.hour(ts), i) < (1, 2)",
+    ] {
+        for condition in [
+            expression.to_owned(),
+            format!("NOT ({expression})"),
+            format!("({expression}) IS NULL"),
+        ] {
+            assert!(
+                ids(&mut client, "t_heap", &condition).is_err(),
+                "{condition}"
+            );
+            same(&mut client, "t", &condition);
+        }
+    }
+}
+
+#[test]
 fn transforms_are_those_of_the_specification() {
     let database = Database::new();
     let mut client = database.connect();

@@ -676,22 +676,22 @@ fn s3_privileges(seaweed: &Seaweed, corpus: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A test of any of the stores.
+type Test = Box<dyn FnOnce(&Stores, &Path) -> Result<(), Failed> + Send>;
+
 fn main() {
     let arguments = Arguments::from_args();
     let stores = Arc::new(Stores::start(&arguments));
     let mut trials = Vec::new();
-    let mut add =
-        |name: String,
-         missing: Option<String>,
-         run: Box<dyn FnOnce(&Stores, &Path) -> Result<(), Failed> + Send>| {
-            let stores = Arc::clone(&stores);
-            trials.push(match (missing, stores.corpus.clone()) {
-                (Some(reason), _) | (None, Err(reason)) => Trial::test(name, || Ok(()))
-                    .with_kind(reason)
-                    .with_ignored_flag(true),
-                (None, Ok(corpus)) => Trial::test(name, move || run(&stores, &corpus)),
-            });
-        };
+    let mut add = |name: String, missing: Option<String>, run: Test| {
+        let stores = Arc::clone(&stores);
+        trials.push(match (missing, stores.corpus.clone()) {
+            (Some(reason), _) | (None, Err(reason)) => Trial::test(name, || Ok(()))
+                .with_kind(reason)
+                .with_ignored_flag(true),
+            (None, Ok(corpus)) => Trial::test(name, move || run(&stores, &corpus)),
+        });
+    };
     let corpus = stores.corpus.clone();
     let no_s3 = stores.seaweed.as_ref().err().cloned();
     for table in corpus.iter().flat_map(|corpus| tables(corpus)) {

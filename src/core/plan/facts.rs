@@ -45,9 +45,9 @@ impl Facts {
         }
     }
 
-    /// What values the term may have, as far as that can be said at once.
-    pub fn term_values(&self, term: &Term) -> PossibleValues {
-        let unknown = PossibleValues::unknown(&term.value_type());
+    /// What values a term that is a field may have, as far as that can be said at once.
+    pub fn field_values(&self, term: &Term) -> PossibleValues {
+        let unknown = PossibleValues::unknown(&term.field_type);
         let known = |of: fn(&PossibleValues) -> bool| self.values.iter().all(of);
         PossibleValues {
             nulls: unknown.nulls && known(|values| values.nulls),
@@ -151,7 +151,7 @@ mod tests {
             let no_nulls = facts(between(true, 0, 3), between(false, 2, 9));
             assert_eq!(no_nulls.verdict(&check), Verdict::ALWAYS, "{check:?}");
         }
-        let values = apart.term_values(&term);
+        let values = apart.field_values(&term);
         assert!(!values.nulls && values.lower.is_some());
     }
 }

@@ -68,7 +68,6 @@ pub async fn plan_files(
     plan.tasks = live.tasks;
     plan.column_sizes = live.column_sizes;
     plan.column_bounds = live.column_bounds;
-    plan.wanted_records = live.wanted;
     plan.data_files_total = live.total;
     plan.data_files_skipped_by_partition = live.skipped_by_partition;
     plan.data_files_skipped_by_metrics = live.skipped_by_metrics;
@@ -87,7 +86,7 @@ pub async fn plan_files(
 }
 
 /// The live files of manifests.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct LiveFiles {
     tasks: Vec<FileScanTask>,
     /// What the files of the tasks may have in the columns that equality deletes compare.
@@ -96,29 +95,10 @@ struct LiveFiles {
     refusals: Refusals,
     column_sizes: ColumnSizes,
     column_bounds: ColumnBounds,
-    /// About how many rows of the tasks are wanted; `None` where a file's number of rows is unknown.
-    wanted: Option<f64>,
     /// How many data files there are.
     total: usize,
     skipped_by_partition: usize,
     skipped_by_metrics: usize,
-}
-
-impl Default for LiveFiles {
-    fn default() -> Self {
-        Self {
-            tasks: Vec::new(),
-            key_values: Vec::new(),
-            deletes: Vec::new(),
-            refusals: Refusals::default(),
-            column_sizes: ColumnSizes::default(),
-            column_bounds: ColumnBounds::default(),
-            wanted: Some(0.0),
-            total: 0,
-            skipped_by_partition: 0,
-            skipped_by_metrics: 0,
-        }
-    }
 }
 
 impl LiveFiles {
@@ -129,10 +109,6 @@ impl LiveFiles {
         self.refusals.merge(more.refusals);
         self.column_sizes.merge(more.column_sizes);
         self.column_bounds.merge(more.column_bounds);
-        self.wanted = self
-            .wanted
-            .zip(more.wanted)
-            .map(|(sum, wanted)| sum + wanted);
         self.total += more.total;
         self.skipped_by_partition += more.skipped_by_partition;
         self.skipped_by_metrics += more.skipped_by_metrics;
@@ -218,16 +194,10 @@ fn plan_data(
         match pruning_of_spec.judge(&entry.data_file) {
             Judgement::SkippedByPartition => live.skipped_by_partition += 1,
             Judgement::SkippedByMetrics => live.skipped_by_metrics += 1,
-            Judgement::Read {
-                residual,
-                share,
-                facts,
-            } => {
+            Judgement::Read { residual, facts } => {
                 if !live.refusals.note_live_file(&entry.data_file)? {
                     live.column_sizes.add(&entry.data_file);
                     pruning_of_spec.add_bounds(&entry.data_file, &facts, &mut live.column_bounds);
-                    let wanted = entry.data_file.record_count.map(|rows| rows as f64 * share);
-                    live.wanted = live.wanted.zip(wanted).map(|(sum, wanted)| sum + wanted);
                     live.key_values
                         .push(pruning_of_spec.key_values(&entry.data_file));
                     live.tasks

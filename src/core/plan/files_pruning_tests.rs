@@ -111,12 +111,6 @@ async fn files_without_wanted_rows_are_passed_over_and_counted() {
     assert_eq!(plan.data_files_skipped_by_partition, 2);
     assert_eq!(plan.data_files_skipped_by_metrics, 1);
     assert_eq!(plan.records, Some(30));
-    // All rows of two files, and of 4 to 9, where one in ten is null, those from 7 on.
-    let wanted = plan.wanted_records.unwrap();
-    assert!(
-        (wanted - (20.0 + 10.0 * 0.9 * 0.4)).abs() < 1e-6,
-        "{wanted}"
-    );
     assert!(!files.reads.lock().unwrap().contains(&"/t/low".to_owned()));
     let residuals: Vec<_> = plan.tasks.iter().map(|task| &task.residual.exact).collect();
     assert_eq!(

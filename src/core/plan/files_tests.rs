@@ -297,7 +297,6 @@ async fn a_snapshot_without_manifests_has_no_rows() {
         plan,
         ScanPlan {
             records: Some(0),
-            wanted_records: Some(0.0),
             ..ScanPlan::default()
         }
     );

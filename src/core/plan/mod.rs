@@ -19,7 +19,6 @@ mod partition_fields;
 mod pruning;
 mod refuse;
 mod sample;
-mod selectivity;
 mod split;
 
 use std::ops::Range;
@@ -95,9 +94,6 @@ pub struct ScanPlan {
     pub delete_files_total: usize,
     /// Rows of the tasks, deleted ones included; `None` where a file's number of rows is unknown.
     pub records: Option<u64>,
-    /// About how many of these rows the filter wants, deleted ones included; `None` where a file's number of rows is
-    /// unknown. Each file counts by its own bounds, as if values lay evenly between them.
-    pub wanted_records: Option<f64>,
     /// Positions in the deletion vectors and position delete files of the tasks, as far as the
     /// manifests tell.
     pub deleted_positions: u64,

@@ -9,7 +9,6 @@ use super::equality_group::{KeyColumns, KeyValues};
 use super::facts::Facts;
 use super::metrics_facts::Column;
 use super::partition_facts::TermPartitions;
-use super::selectivity::{TermShape, share_of};
 use crate::spec::{
     DataFile, ManifestFile, Partition, PartitionSpec, RowFilter, ScanFilter, TableMetadata, Test,
     Transform, Verdict,
@@ -46,8 +45,6 @@ pub(super) enum Judgement {
     /// It is read, for the rows that this wants.
     Read {
         residual: Arc<RowFilter>,
-        /// About which share of its rows is wanted.
-        share: f64,
         /// What is known of each test's term.
         facts: Vec<Facts>,
     },
@@ -206,7 +203,6 @@ impl SpecPruning<'_> {
             }
         }
         Judgement::Read {
-            share: pruning.wanted_share(file, &facts, &verdicts),
             residual: pruning.residual(verdicts),
             facts,
         }
@@ -231,7 +227,7 @@ impl SpecPruning<'_> {
                     .stats
                     .column(test.term.field_id)
                     .and_then(|stats| stats.null_value_count);
-                let values = facts.term_values(&test.term);
+                let values = facts.field_values(&test.term);
                 bounds.add(test.term.field_id, &values, file.record_count, nulls);
             }
         }
@@ -239,33 +235,6 @@ impl SpecPruning<'_> {
 }
 
 impl Pruning<'_> {
-    /// About which share of a file's rows is wanted.
-    fn wanted_share(&self, file: &DataFile, facts: &[Facts], verdicts: &[Verdict]) -> f64 {
-        let rows = file.record_count;
-        let mut each = facts.iter().zip(verdicts);
-        let mut of = |test: &Test| match each.next() {
-            None => 1.0,
-            Some((_, verdict)) if !verdict.may_fail => 1.0,
-            Some((_, verdict)) if !verdict.may_hold => 0.0,
-            Some((facts, _)) => {
-                let nulls = file
-                    .stats
-                    .column(test.term.field_id)
-                    .and_then(|stats| stats.null_value_count);
-                let shape = TermShape {
-                    values: facts.term_values(&test.term),
-                    null_share: nulls
-                        .zip(rows)
-                        .map(|(nulls, rows)| nulls as f64 / rows.max(1) as f64),
-                    rows,
-                };
-                shape.share_of(&test.check)
-            }
-        };
-        let RowFilter { exact, inexact } = &self.filter.rows;
-        share_of(exact, &mut of) * share_of(inexact, &mut of)
-    }
-
     fn verdicts(&self, facts: &[Facts]) -> Vec<Verdict> {
         let tests = self.tests.iter().zip(facts);
         tests

@@ -571,8 +571,7 @@ proptest! {
         for (tuple, rows) in &partitions {
             let file = case.file(tuple, rows);
             match files.judge(&file) {
-                Judgement::Read { residual, facts, share } => {
-                    prop_assert!((0.0..=1.0).contains(&share), "{share} of {file:?}");
+                Judgement::Read { residual, facts } => {
                     for row in rows {
                         for (left, whole) in [
                             (&residual.exact, &case.filter.rows.exact),

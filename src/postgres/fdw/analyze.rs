@@ -61,6 +61,8 @@ unsafe extern "C-unwind" fn acquire_sample_rows(
         let mut receiver = start(&opened, &sample, &metrics);
         let mut reservoir = Reservoir::new(relation, &opened);
         while let Some(batch) = wait::next_item(&mut receiver) {
+            // No executor looks for interrupts between rows here.
+            pgrx::check_for_interrupts!();
             reservoir.add(&batch, std::slice::from_raw_parts_mut(rows, wanted));
         }
         let deleted = metrics.rows_deleted.load(Ordering::Relaxed);

@@ -88,8 +88,11 @@ unsafe extern "C-unwind" fn relation_stats(
         (*data).statsTuple = tuple;
         (*data).freefunc = Some(keep);
         (*data).acl_ok = (*entry).securityQuals.is_null()
-            && pg_sys::pg_class_aclcheck((*entry).relid, state.role, pg_sys::ACL_SELECT.into())
-                == pg_sys::AclResult::ACLCHECK_OK;
+            && pg_sys::pg_class_aclcheck(
+                (*entry).relid,
+                state.role,
+                pg_sys::ACL_SELECT as pg_sys::AclMode,
+            ) == pg_sys::AclResult::ACLCHECK_OK;
         true
     }
 }

@@ -49,7 +49,11 @@ impl Translator<'_> {
                 }
                 Known::Null => {
                     let class = self.compare(&sides, Known::Later)?.class;
-                    return Some(Leaf::constant(None).at_most(class));
+                    let leaf = Leaf::constant(None).at_most(class);
+                    return Some(match &sides.subject {
+                        Subject::Missing => leaf,
+                        Subject::Column(column) => leaf.keeping(&column.raising_rows()),
+                    });
                 }
                 Known::Value(array) => elements(array),
             };
@@ -58,6 +62,9 @@ impl Translator<'_> {
                 let leaf = Leaf::constant(Some(!any));
                 return Some(match sides.subject {
                     Subject::Missing => self.missing(leaf),
+                    Subject::Column(column) if column.raises => {
+                        leaf.at_most(Class::Inexact).keeping(&column.raising_rows())
+                    }
                     Subject::Column(_) => leaf,
                 });
             }
@@ -73,6 +80,7 @@ impl Translator<'_> {
                 )
             {
                 let leaf = is_member(column, &sides, &elements)?;
+                let leaf = leaf.keeping(&column.raising_rows());
                 return Some(leaf.negated_if(!any));
             }
             let mut leaves = Vec::with_capacity(elements.len());

@@ -103,7 +103,7 @@ impl Translator<'_> {
             return Some(self.missing(Leaf::constant(None)));
         };
         // SAFETY: by the contract.
-        unsafe {
+        let leaf = unsafe {
             match sides.meaning {
                 Meaning::Compare(comparison) => column.compare(comparison, sides.with, value),
                 Meaning::Like { negated } => column
@@ -111,7 +111,8 @@ impl Translator<'_> {
                     .map(|leaf| leaf.negated_if(negated)),
                 Meaning::StartsWith => column.starts_with(sides.with.collation, value),
             }
-        }
+        };
+        Some(leaf?.keeping(&column.raising_rows()))
     }
 
     /// # Safety
@@ -156,7 +157,8 @@ impl Translator<'_> {
                     no: column.is_null(),
                     unknown: iceberg_core::spec::Predicate::False,
                     class: equal.class,
-                },
+                }
+                .keeping(&column.raising_rows()),
                 Known::Value(_) => {
                     let class = equal.class;
                     Leaf {
@@ -165,6 +167,7 @@ impl Translator<'_> {
                         unknown: iceberg_core::spec::Predicate::False,
                         class,
                     }
+                    .keeping(&column.raising_rows())
                 }
             })
         }

@@ -2,7 +2,7 @@
 //! constants that only one side can hold. What is not listed here, Postgres checks alone.
 
 use iceberg_core::spec::{
-    Bounds, Check, Comparison, Cut, Predicate, PrimitiveType, PrimitiveValue, Span,
+    Bounds, Check, Comparison, Cut, Predicate, PrimitiveType, PrimitiveValue, Span, ordinals,
 };
 use pgrx::pg_sys::{self, Datum, Oid};
 use uuid::Uuid;
@@ -188,6 +188,44 @@ impl Column {
             Image::Uuid => type_oid == p::UUIDOID,
             Image::Opaque => false,
         }
+    }
+
+    /// The rows for which Postgres may raise an error on the way from the field to the expression. They are never left
+    /// out, so that it does.
+    pub fn raising_rows(&self) -> Predicate {
+        /// Times between these, in microseconds from 1970, have all that can be made of them: 4000 BC to 220000 AD.
+        const TIMES: (i128, i128) = (-188_000_000_000_000_000, 6_800_000_000_000_000_000);
+        if !self.raises {
+            return Predicate::False;
+        }
+        let of = &self.term.field_type;
+        // Every number but those that are less than the lowest multiple.
+        let width = self.steps.iter().find_map(|step| match step {
+            Step::Multiple(width) => Some(i128::from(*width)),
+            _ => None,
+        });
+        let safe = match (width, ordinals(of)) {
+            (Some(width), Some(range)) => Some((range.start() + width, range.end() + 1)),
+            _ => first_not(
+                of,
+                &[],
+                0,
+                &|value| matches!(value, Stage::Micros(at) if at < TIMES.0),
+            )
+            .zip(first_not(
+                of,
+                &[],
+                0,
+                &|value| matches!(value, Stage::Micros(at) if at < TIMES.1),
+            )),
+        };
+        let bounds = safe.and_then(|(first, end)| Bounds::of_ordinals(of, first, end));
+        bounds.map_or(Predicate::True, |bounds| {
+            Predicate::or([
+                bounds.compare(&self.term, Comparison::Less),
+                bounds.compare(&self.term, Comparison::Greater),
+            ])
+        })
     }
 
     /// The field is null.

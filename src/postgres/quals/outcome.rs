@@ -148,6 +148,18 @@ impl Leaf {
         }
     }
 
+    /// The same, with more rows that may have any outcome.
+    #[must_use]
+    pub fn keeping(self, rows: &Predicate) -> Self {
+        let with = |predicate| Predicate::or([predicate, rows.clone()]);
+        Self {
+            yes: with(self.yes),
+            no: with(self.no),
+            unknown: with(self.unknown),
+            class: self.class,
+        }
+    }
+
     /// Its negation, or itself.
     #[must_use]
     pub fn negated_if(self, negate: bool) -> Self {

@@ -230,7 +230,8 @@ impl<'a> Translator<'a> {
                     } else {
                         Class::Exact
                     },
-                },
+                }
+                .keeping(&column.raising_rows()),
                 None if self.is_constant(argument) => match self.constants.value(argument) {
                     Known::Null => Leaf::constant(Some(true)),
                     Known::Value(_) => Leaf::constant(Some(false)),
