@@ -156,35 +156,39 @@ impl Terms {
         };
         let small = || (0..12).map(Scalar::Long).collect::<Vec<_>>();
         if self.transforms && !term.derived && chance.percent(30) {
-            return match chance.below(6) {
-                0 | 1 => other(
-                    format!("iceberg.bucket({}, {sql})", chance.pick(&[2, 5, 16])),
-                    Family::Integer,
-                    Kind::Int,
-                    small(),
-                ),
-                2 => {
+            let has_date = matches!(
+                term.family,
+                Family::Date | Family::Timestamp | Family::Timestamptz
+            );
+            let number = |name: &str, samples: [i32; 2]| {
+                let samples = samples.map(Scalar::Int).to_vec();
+                let sql = format!("iceberg.{name}({sql})");
+                Term {
+                    fails: true,
+                    ..other(sql, Family::Integer, Kind::Int, samples)
+                }
+            };
+            return match (chance.below(5), &term.family) {
+                (0, _) if has_date => number("year", [0, 54]),
+                (1, _) if has_date => number("month", [0, 650]),
+                (2, _) if has_date => Term {
+                    family: Family::Date,
+                    ..same(format!("iceberg.day({sql})"))
+                },
+                (3, Family::Timestamp | Family::Timestamptz) => number("hour", [0, 473_352]),
+                (
+                    0..=2,
+                    Family::Integer | Family::Numeric | Family::Text { .. } | Family::Bytea,
+                ) => {
                     let width = *chance.pick(&[1, 3, 10, 100]);
                     same(format!("iceberg.truncate({width}, {sql})"))
                 }
-                3 => other(
-                    format!("iceberg.year({sql})"),
-                    Family::Integer,
-                    Kind::Int,
-                    vec![Scalar::Int(0), Scalar::Int(54)],
-                ),
-                4 => other(
-                    format!("iceberg.month({sql})"),
-                    Family::Integer,
-                    Kind::Int,
-                    vec![Scalar::Int(0), Scalar::Int(650)],
-                ),
-                _ => other(
-                    format!("iceberg.hour({sql})"),
-                    Family::Integer,
-                    Kind::Int,
-                    vec![Scalar::Int(0), Scalar::Int(473_352)],
-                ),
+                (_, Family::Boolean | Family::Real | Family::Double) => term,
+                _ => {
+                    let buckets = chance.pick(&[2, 5, 16]);
+                    let sql = format!("iceberg.bucket({buckets}, {sql})");
+                    other(sql, Family::Integer, Kind::Int, small())
+                }
             };
         }
         match chance.below(10) {

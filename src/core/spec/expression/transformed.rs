@@ -13,6 +13,10 @@ use crate::spec::value::PrimitiveValue;
 /// overflows beyond.
 const MAX_INT_WIDTH: u32 = 1 << 30;
 
+/// The greatest number of an hour that only one hour can have: beyond, and as far below 0, it may be that of an hour
+/// so far from 1970 that its own is no `int`, which Java's library lets wrap round.
+const LAST_SURE_HOUR: i64 = 1_732_919_506;
+
 impl PossibleValues {
     /// What values a field of type `source` may have where a transform made these of them. `None` where that
     /// tells nothing at all.
@@ -34,6 +38,20 @@ impl PossibleValues {
                 };
                 let start = |unit: i64| start_of(transform, unit, source);
                 let upper = self.upper.as_ref().map(UpperEnd::value);
+                let may_be_wrapped = |end: Option<&PrimitiveValue>| {
+                    end.and_then(number)
+                        .is_some_and(|hour| hour.abs() > LAST_SURE_HOUR)
+                };
+                if *transform == Transform::Hour
+                    && (may_be_wrapped(self.lower.as_ref()) || may_be_wrapped(upper))
+                {
+                    return Some(Self {
+                        nans: false,
+                        lower: None,
+                        upper: None,
+                        ..self.clone()
+                    });
+                }
                 (
                     self.lower.as_ref().and_then(number).and_then(start),
                     upper

@@ -456,3 +456,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_hour_that_is_no_int_may_have_wrapped_round() {
+    let micros = PrimitiveType::Timestamp;
+    let hour = |hour: i32| PossibleValues::constant(Some(PrimitiveValue::Int(hour)));
+    // The last microsecond of 64 bits is in hour 2562047788 from 1970.
+    let wrapped = hour(2_562_047_788_i64 as i32);
+    let source = wrapped.source_of(&Transform::Hour, &micros).unwrap();
+    assert!(source.may_have(&PrimitiveValue::Timestamp(i64::MAX)));
+    let wrapped = hour(-2_562_047_789_i64 as i32);
+    let source = wrapped.source_of(&Transform::Hour, &micros).unwrap();
+    assert!(source.may_have(&PrimitiveValue::Timestamp(i64::MIN)));
+    let sure = hour(473_352);
+    let source = sure.source_of(&Transform::Hour, &micros).unwrap();
+    assert!(!source.may_have(&PrimitiveValue::Timestamp(i64::MAX)));
+}
