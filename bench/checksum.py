@@ -16,6 +16,11 @@ class Answer:
     checksum: int
 
 
+def rows_of(table: str, where: str) -> str:
+    """What stands in FROM for the table, or for the rows of it that this is true of."""
+    return f"(SELECT * FROM {table} WHERE {where}) AS chosen" if where else table
+
+
 def postgres(table: str) -> str:
     """The checksum query for Postgres."""
     row = f"concat_ws('|', {', '.join(NAMES)})"

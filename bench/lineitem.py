@@ -50,6 +50,8 @@ NAMES = [column.name for column in COLUMNS]
 
 PARTITION_COLUMN = "l_shipdate"
 
+KEY_COLUMN = "l_orderkey"
+
 THREE = ["l_orderkey", "l_extendedprice", "l_shipdate"]
 
 EIGHT = THREE + ["l_partkey", "l_quantity", "l_discount", "l_returnflag", "l_shipmode"]

@@ -13,7 +13,7 @@ from psycopg import sql
 
 from bench.contenders import duckdb
 from bench.contenders.postgres import HEAP_TABLE
-from bench.lineitem import NAMES, postgres_columns
+from bench.lineitem import KEY_COLUMN, NAMES, PARTITION_COLUMN, postgres_columns
 
 
 def create_server(dsn: str, warehouse: Path) -> None:
@@ -38,7 +38,10 @@ def create_foreign_table(dsn: str, name: str, directory: Path) -> None:
 
 
 def load_heap_table(dsn: str, metadata_file: Path) -> None:
-    """Copies the rows into a new heap table and leaves it as fast to read as a heap table can be."""
+    """Copies the rows into a heap table, unless there is one, and leaves it as fast to read as a heap table can be."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        if connection.execute("SELECT to_regclass(%s)", [HEAP_TABLE]).fetchall() != [(None,)]:
+            return
     print("Loading the heap table", file=sys.stderr)
     batches = (
         duckdb.connect()
@@ -57,3 +60,12 @@ def load_heap_table(dsn: str, metadata_file: Path) -> None:
                     copy.write(text.getbuffer())
         # Hint bits and the visibility map are set here, not by the first reader.
         connection.execute(f"VACUUM (FREEZE, ANALYZE) {HEAP_TABLE}".encode())
+
+
+def create_indexes(dsn: str) -> None:
+    """Indexes the heap table by what selective queries ask for."""
+    print("Indexing the heap table", file=sys.stderr)
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        for column in (KEY_COLUMN, PARTITION_COLUMN):
+            connection.execute(f"CREATE INDEX ON {HEAP_TABLE} ({column})".encode())
+        connection.execute(f"VACUUM (ANALYZE) {HEAP_TABLE}".encode())

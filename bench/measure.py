@@ -50,6 +50,7 @@ def measure(
         of_query = {contender.name: Measurement(query, contender.name) for contender in contenders}
         for round_number in range(runs + 1):
             for contender in rotated(contenders, round_number):
+                contender.prepare(query)
                 start = clock()
                 rows = contender.run(query)
                 seconds = clock() - start

@@ -15,12 +15,16 @@ REFUSAL = 300
 
 @dataclass(frozen=True)
 class Part:
-    """What was measured on one table. `cannot` says of contenders that were not measured why they could not read it."""
+    """What was measured on one table. `cannot` says of contenders that were not measured why they could not read it.
+
+    `shows_times` where there is a time to be reached, and not only a ratio.
+    """
 
     title: str
     measurements: Sequence[Measurement]
     contenders: Sequence[str]
     cannot: Mapping[str, str] = field(default_factory=dict)
+    shows_times: bool = False
 
 
 def ratio(ours: float, theirs: float) -> str:
@@ -61,6 +65,16 @@ def spread_note(measurements: Sequence[Measurement]) -> str:
     )
 
 
+def times(measurements: Sequence[Measurement], contender: str) -> str:
+    """How long a contender took for each query."""
+    medians = [
+        f"{measurement.query.title} {1000 * measurement.median:.0f} ms"
+        for measurement in measurements
+        if measurement.contender == contender
+    ]
+    return f"{contender}: {', '.join(medians)}."
+
+
 def refusals(cannot: Mapping[str, str]) -> str:
     """A line for each contender that cannot read the table, with the beginning of what it says."""
     return "".join(f"{name} cannot read this table: {shorten(reason, REFUSAL)}\n\n" for name, reason in cannot.items())
@@ -71,5 +85,7 @@ def report(parts: Sequence[Part], facts: Mapping[str, str]) -> str:
     text = "\n".join(f"- {name}: {value}" for name, value in facts.items()) + "\n"
     for part in parts:
         text += f"\n## {part.title}\n\n{ratio_table(part.measurements, part.contenders, part.cannot)}\n\n"
+        if part.shows_times:
+            text += f"{times(part.measurements, part.contenders[0])}\n\n"
         text += f"{refusals(part.cannot)}{spread_note(part.measurements)}\n"
     return text

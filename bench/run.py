@@ -18,14 +18,17 @@ import psycopg
 from bench import sections
 from bench.contenders import chdb
 from bench.contenders.postgres import PostgresTable
-from bench.deletes import DELETE_KINDS, DELETED, ICEBERG_JAVA, generate_with_deletes
-from bench.generate import TABLE, Generated, generate
+from bench.deletes import DELETE_KINDS, DELETED, ICEBERG_JAVA, Deleted, generate_with_deletes
+from bench.generate import TABLE, Generated, generate, generate_by_key
 from bench.load import create_foreign_table, create_server
+from bench.many_files import FILES_OF_DAY, LAYOUTS, generate_many_files
 from bench.measure import Measurement, measure
 from bench.report import Part, report
 from bench.sections import CONTENDERS, ICEBERG_READERS, Section
 
-TABLES = [TABLE, *(kind.key for kind in DELETE_KINDS)]
+SELECTIVE = "selective"
+MANY_FILES = "many-files"
+TABLES = [TABLE, SELECTIVE, MANY_FILES, *(kind.key for kind in DELETE_KINDS)]
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,8 @@ def arguments() -> Arguments:
     given = parser.parse_args()
     if given.runs < 1 or len(given.contenders) < 2:
         parser.error("at least one run and two contenders are needed")
-    if given.tables != [TABLE] and not set(given.contenders) & set(ICEBERG_READERS):
-        parser.error(f"heap tables have no deletes to read: --tables {TABLE}, or name one of {ICEBERG_READERS}")
+    if not set(given.tables) <= {TABLE, SELECTIVE} and not set(given.contenders) & set(ICEBERG_READERS):
+        parser.error(f"only lineitem is a heap table too: --tables {TABLE}, or name one of {ICEBERG_READERS}")
     return Arguments(
         given.directory.resolve(), given.scale_factor, given.runs, given.contenders, given.tables, given.dsn
     )
@@ -74,6 +77,10 @@ def facts(given: Arguments, generated: Generated) -> dict[str, str]:
         "all data in memory (warm cache)",
         "table": f"TPC-H lineitem, scale factor {given.scale_factor}: {generated.answer.rows:,} rows, 16 columns, "
         f"partitioned by month, written by PyIceberg {version('pyiceberg')} with its defaults",
+        "selective queries": "as above, and the same rows unpartitioned in the order of l_orderkey, 250,000 in a file; the "
+        "heap table is analyzed, its indexes are on l_orderkey and l_shipdate",
+        "many files": "format version 2, partitioned by day, statistics of all 16 columns, deflate; all but "
+        f"{FILES_OF_DAY} files, which the query needs, are in metadata only",
         "deletes": f"the same data files, the rows with {DELETED} deleted by Iceberg Java {ICEBERG_JAVA}",
         "Postgres": f"{shown['server_version']}, shared_buffers {shown['shared_buffers']}, jit {shown['jit']}, "
         f"max_parallel_workers_per_gather {shown['max_parallel_workers_per_gather']} where parallel",
@@ -114,19 +121,30 @@ def keep(
     return results
 
 
-def set_up(given: Arguments, plain: Generated) -> list[Callable[[], Section]]:
+def set_up(given: Arguments, plain: Generated) -> list[Callable[[], list[Section]]]:
     """Generates what is missing and returns how to make the sections, in their order."""
     if "iceberg_fdw" in given.contenders:
         create_server(given.dsn, plain.warehouse)
         create_foreign_table(given.dsn, plain.table, plain.directory)
-    steps: list[Callable[[], Section]] = []
+    steps: list[Callable[[], list[Section]]] = []
     if TABLE in given.tables:
-        steps.append(partial(sections.without_deletes, given.contenders, given.dsn, plain))
+        steps.append(lambda: [sections.without_deletes(given.contenders, given.dsn, plain)])
+    if SELECTIVE in given.tables:
+        by_key = generate_by_key(plain)
+        steps.append(lambda: sections.selective(given.contenders, given.dsn, plain, by_key))
+    if MANY_FILES in given.tables:
+        many = [generate_many_files(given.directory, layout) for layout in LAYOUTS]
+        steps.append(lambda: [sections.many_files(given.contenders, given.dsn, table) for table in many])
     for kind in DELETE_KINDS:
         if kind.key in given.tables:
             deleted = generate_with_deletes(plain, kind)
-            steps.append(partial(sections.with_deletes, given.contenders, given.dsn, plain, deleted))
+            steps.append(partial(with_deletes, given, plain, deleted))
     return steps
+
+
+def with_deletes(given: Arguments, plain: Generated, deleted: Deleted) -> list[Section]:
+    """The section of one table with deletes."""
+    return [sections.with_deletes(given.contenders, given.dsn, plain, deleted)]
 
 
 def say_measuring(section: Section, title: str) -> None:
@@ -142,19 +160,24 @@ def main() -> None:
     os.chdir(given.directory)
     plain = generate(given.directory, given.scale_factor)
     measured: list[tuple[Section, list[Measurement]]] = []
-    for step in set_up(given, plain):
-        section = step()
+    for section in (section for step in set_up(given, plain) for section in step()):
         measurements = measure(
             section.queries,
             section.readers,
             section.table_rows,
-            given.runs,
+            min(given.runs, section.rounds or given.runs),
             announce=partial(say_measuring, section),
         )
         measured.append((section, measurements))
     conditions = facts(given, plain)
     parts = [
-        Part(section.title, measurements, [reader.name for reader in section.readers], section.cannot)
+        Part(
+            section.title,
+            measurements,
+            [reader.name for reader in section.readers],
+            section.cannot,
+            section.shows_times,
+        )
         for section, measurements in measured
     ]
     text = report(parts, conditions)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.checksum import Answer
@@ -12,11 +12,15 @@ from bench.contenders.duckdb import DuckDB
 from bench.contenders.postgres import PostgresTable
 from bench.deletes import Deleted, result_without_deleted_rows
 from bench.generate import Generated
-from bench.load import create_foreign_table, load_heap_table
-from bench.queries import DELETE_QUERIES, QUERIES, Query
+from bench.load import create_foreign_table, create_indexes, load_heap_table
+from bench.many_files import DAY, FILES_IN_MANIFEST, MANIFESTS, ManyFiles
+from bench.queries import DELETE_QUERIES, Q6, QUERIES, WEEK, Query, planning, point_lookup
 
 ICEBERG_READERS = ["iceberg_fdw", "duckdb", "chdb"]
-CONTENDERS = ["iceberg_fdw", "heap", "heap-parallel", "duckdb", "chdb"]
+CONTENDERS = ["iceberg_fdw", "heap", "heap-parallel", "heap-index", "duckdb", "chdb"]
+
+# How many seconds a peer may take to find the few files of a query among many.
+PLANNING_PATIENCE = 600
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,9 @@ class Section:
     queries: list[Query]
     entries: list[Entry]
     cannot: dict[str, str]
+    # Whether times are shown too, and how many rounds are enough.
+    shows_times: bool = False
+    rounds: int | None = None
 
     @property
     def readers(self) -> list[Witness]:
@@ -50,14 +57,11 @@ class Section:
 
 
 def without_deletes(names: Sequence[str], dsn: str, generated: Generated) -> Section:
-    """Every contender on the table without deletes, which each must read."""
+    """Every contender on the table without deletes, which each must read as a whole: an index is of no use for that."""
+    names = [name for name in names if name != "heap-index"]
     if {"heap", "heap-parallel"} & set(names):
         load_heap_table(dsn, generated.metadata_file)
-    heaps: dict[str, Callable[[], Witness]] = {
-        "heap": lambda: postgres.heap(dsn),
-        "heap-parallel": lambda: postgres.heap_parallel(dsn),
-    }
-    readers = [heaps[name]() if name in heaps else iceberg_reader(name, dsn, generated) for name in names]
+    readers = [reader_of(name, dsn, generated) for name in names]
     entries = [Entry(reader, generated.answer) for reader in readers]
     say_checking("the table without deletes")
     for entry in entries:
@@ -67,6 +71,70 @@ def without_deletes(names: Sequence[str], dsn: str, generated: Generated) -> Sec
         if query.aggregates and len({table.result(query) for table in tables}) > 1:
             raise SystemExit(f"error: {query.title} differs between {', '.join(table.name for table in tables)}")
     return Section("lineitem", "Without deletes", QUERIES, entries, {})
+
+
+def selective(names: Sequence[str], dsn: str, plain: Generated, by_key: Generated) -> list[Section]:
+    """Every contender on queries that want few of the rows, of the table by month and of that in the order of its key."""
+    if any(name.startswith("heap") for name in names):
+        load_heap_table(dsn, plain.metadata_file)
+        create_indexes(dsn)
+    if "iceberg_fdw" in names:
+        create_foreign_table(dsn, by_key.table, by_key.directory)
+    truth = DuckDB(plain.metadata_file)
+    lookup = point_lookup(middle_order(truth))
+    by_month = _selective("selective", "Selective queries, partitioned by month", [Q6, WEEK, lookup], names, dsn, plain)
+    in_order = _selective("by-key", "Selective queries, in the order of the key", [lookup], names, dsn, by_key)
+    return [by_month, in_order]
+
+
+def _selective(
+    key: str, title: str, queries: Sequence[Query], names: Sequence[str], dsn: str, generated: Generated
+) -> Section:
+    """All contenders must choose the same rows: those that DuckDB finds."""
+    say_checking(title)
+    truth = DuckDB(generated.metadata_file)
+    readers = [reader_of(name, dsn, generated) for name in names]
+    asked = []
+    for query in queries:
+        chosen = truth.answer(query.where)
+        asked.append(query if query.aggregates else replace(query, rows=chosen.rows))
+        for reader in readers:
+            if (found := reader.answer(query.where)) != chosen:
+                raise SystemExit(f"error: {reader.name} finds {found.rows:,} rows for {query.title}, not {chosen.rows:,}")
+        if query.aggregates and len({reader.result(query) for reader in readers}) > 1:
+            raise SystemExit(f"error: {query.title} differs between contenders")
+    return Section(key, title, asked, [Entry(reader, generated.answer) for reader in readers], {})
+
+
+def many_files(names: Sequence[str], dsn: str, table: ManyFiles) -> Section:
+    """The readers of Iceberg on a table of very many files, of which a query needs a handful."""
+    title = f"{MANIFESTS * FILES_IN_MANIFEST:,} files in {MANIFESTS:,} manifests, {table.layout.title}"
+    if "iceberg_fdw" in names:
+        create_foreign_table(dsn, table.layout.table, table.directory)
+    make: dict[str, Callable[[], Witness]] = {
+        "iceberg_fdw": lambda: postgres.foreign_table(dsn, table.layout.table),
+        "duckdb": lambda: DuckDB(table.metadata_file, PLANNING_PATIENCE),
+        "chdb": lambda: ChDB(table.directory),
+    }
+    queries = planning(DAY)
+    say_checking(title)
+    entries = []
+    for name in names:
+        if name in make:
+            reader = make[name]()
+            if (found := reader.result(queries[0])) != (table.rows,):
+                raise SystemExit(f"error: {reader.name} finds {found} rows on {DAY}, not {table.rows}")
+            entries.append(Entry(reader, Answer(table.rows, 0)))
+    return Section(f"many-files-{table.layout.key}", title, queries, entries, {}, shows_times=True, rounds=3)
+
+
+def middle_order(reader: DuckDB) -> int:
+    """An order with a key from the middle of the table."""
+    (row,) = reader.execute(
+        f"SELECT max(l_orderkey) FROM {reader.table} "
+        f"WHERE l_orderkey <= (SELECT max(l_orderkey) // 2 FROM {reader.table})"
+    ).fetchall()
+    return int(row[0])
 
 
 def with_deletes(names: Sequence[str], dsn: str, plain: Generated, deleted: Deleted) -> Section:
@@ -95,6 +163,16 @@ def with_deletes(names: Sequence[str], dsn: str, plain: Generated, deleted: Dele
         else:
             cannot[peer.reader.name] = reason
     return Section(deleted.kind.key, f"With {deleted.title}", DELETE_QUERIES, entries, cannot)
+
+
+def reader_of(name: str, dsn: str, generated: Generated) -> Witness:
+    """The contender of this name, connected to this Iceberg table or to the heap table."""
+    heaps: dict[str, Callable[[str], Witness]] = {
+        "heap": postgres.heap,
+        "heap-parallel": postgres.heap_parallel,
+        "heap-index": postgres.heap_index,
+    }
+    return heaps[name](dsn) if name in heaps else iceberg_reader(name, dsn, generated)
 
 
 def iceberg_reader(name: str, dsn: str, generated: Generated) -> Witness:

@@ -14,6 +14,9 @@ class Contender(Protocol):
 
     name: str
 
+    def prepare(self, query: Query) -> None:
+        """Gets ready for a query, which is not measured: for a cold one, forgets what it knows of the table."""
+
     def run(self, query: Query) -> int:
         """Runs a query, takes the whole result and returns how many rows it had."""
 
@@ -21,8 +24,8 @@ class Contender(Protocol):
 class Witness(Contender, Protocol):
     """A contender that also tells what it reads. What it refuses to read, it says with CannotRead."""
 
-    def answer(self) -> Answer:
-        """What it finds in the table."""
+    def answer(self, where: str = "") -> Answer:
+        """What it finds in the table, or among the rows that this is true of."""
 
     def result(self, query: Query) -> tuple[Any, ...]:
         """The only row of an aggregate."""

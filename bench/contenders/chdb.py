@@ -27,6 +27,12 @@ class ChDB:
         self.session = _session()
         self.table = f"icebergLocal('{directory}/')"
 
+    def prepare(self, query: Query) -> None:
+        """For a cold query, empties the caches of metadata."""
+        if query.cold:
+            for cache in ("ICEBERG METADATA", "PARQUET METADATA"):
+                self.session.query(f"SYSTEM CLEAR {cache} CACHE")
+
     def run(self, query: Query) -> int:
         """Takes the result as Arrow record batches."""
         try:
@@ -35,9 +41,9 @@ class ChDB:
         except (RuntimeError, ChdbError) as error:
             raise CannotRead(str(error)) from error
 
-    def answer(self) -> Answer:
-        """What chDB finds in the table."""
-        rows, total = self._fields(checksum.clickhouse(self.table))
+    def answer(self, where: str = "") -> Answer:
+        """What chDB finds in the table, or among the rows that this is true of."""
+        rows, total = self._fields(checksum.clickhouse(checksum.rows_of(self.table, where)))
         return Answer(int(rows), int(total))
 
     def result(self, query: Query) -> tuple[Any, ...]:

@@ -37,32 +37,40 @@ class DuckDB:
 
     name = "DuckDB"
 
-    def __init__(self, metadata_file: Path) -> None:
+    def __init__(self, metadata_file: Path, patience: float = PATIENCE) -> None:
         self.connection = connect()
         self.table = iceberg_scan(metadata_file)
+        self.patience = patience
+
+    def prepare(self, query: Query) -> None:
+        """For a cold query, makes a new database; its extensions are loaded already."""
+        if query.cold:
+            self.connection.close()
+            self.connection = connect()
 
     def run(self, query: Query) -> int:
         """Takes the result as Arrow record batches."""
-        reader = self._execute(query.select_from(self.table)).to_arrow_reader()
+        reader = self.execute(query.select_from(self.table)).to_arrow_reader()
         return sum(batch.num_rows for batch in reader)
 
-    def answer(self) -> Answer:
-        """What DuckDB finds in the table."""
-        rows, total = self._execute(checksum.duckdb(self.table)).fetchall()[0]
-        return Answer(rows, int(total))
+    def answer(self, where: str = "") -> Answer:
+        """What DuckDB finds in the table, or among the rows that this is true of."""
+        rows, total = self.execute(checksum.duckdb(checksum.rows_of(self.table, where))).fetchall()[0]
+        return Answer(rows, int(total or 0))
 
     def result(self, query: Query) -> tuple[Any, ...]:
         """The only row of an aggregate."""
-        (row,) = self._execute(query.select_from(self.table)).fetchall()
+        (row,) = self.execute(query.select_from(self.table)).fetchall()
         return tuple(row)
 
-    def _execute(self, statement: str) -> duckdb.DuckDBPyConnection:
-        timer = Timer(PATIENCE, self.connection.interrupt)
+    def execute(self, statement: str) -> duckdb.DuckDBPyConnection:
+        """Runs a statement; ends it where it takes too long."""
+        timer = Timer(self.patience, self.connection.interrupt)
         timer.start()
         try:
             return self.connection.execute(statement)
         except duckdb.InterruptException as error:
-            raise CannotRead(f"was stopped after {PATIENCE} seconds") from error
+            raise CannotRead(f"was stopped after {self.patience} seconds") from error
         except duckdb.Error as error:
             raise CannotRead(str(error)) from error
         finally:

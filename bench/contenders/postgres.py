@@ -23,13 +23,19 @@ class PostgresTable:
         self.settings = settings or {}
         self.wire = Wire(dsn, self.settings)
 
+    def prepare(self, query: Query) -> None:
+        """For a cold query, opens a new session; the library of the extension is loaded already."""
+        if query.cold:
+            self.wire.close()
+            self.wire = Wire(self.dsn, self.settings, first="LOAD 'iceberg_fdw'")
+
     def run(self, query: Query) -> int:
         """Takes the result as bytes, in the way that the query names."""
         return self.wire.run(query.postgres(self.table))
 
-    def answer(self) -> Answer:
-        """What Postgres finds in the table."""
-        (row,) = self._fetch(checksum.postgres(self.table))
+    def answer(self, where: str = "") -> Answer:
+        """What Postgres finds in the table, or among the rows that this is true of."""
+        (row,) = self._fetch(checksum.postgres(checksum.rows_of(self.table, where)))
         return Answer(row[0], int(row[1]))
 
     def result(self, query: Query) -> tuple[Any, ...]:
@@ -54,11 +60,20 @@ def foreign_table(dsn: str, table: str = FOREIGN_TABLE) -> PostgresTable:
     return PostgresTable("iceberg_fdw", dsn, table)
 
 
+NO_INDEX = {"enable_indexscan": "off", "enable_indexonlyscan": "off", "enable_bitmapscan": "off"}
+ONE_PROCESS = {"max_parallel_workers_per_gather": "0"}
+
+
 def heap(dsn: str) -> PostgresTable:
     """The heap table read by one process: the same work by the same means as the foreign table."""
-    return PostgresTable("heap", dsn, HEAP_TABLE, {"max_parallel_workers_per_gather": "0"})
+    return PostgresTable("heap", dsn, HEAP_TABLE, ONE_PROCESS | NO_INDEX)
 
 
 def heap_parallel(dsn: str) -> PostgresTable:
     """The heap table as Postgres reads it by default, with parallel workers where the planner wants them."""
-    return PostgresTable("heap, parallel", dsn, HEAP_TABLE)
+    return PostgresTable("heap, parallel", dsn, HEAP_TABLE, NO_INDEX)
+
+
+def heap_index(dsn: str) -> PostgresTable:
+    """The heap table with its indexes, read by one process."""
+    return PostgresTable("heap, index", dsn, HEAP_TABLE, ONE_PROCESS)

@@ -20,13 +20,20 @@ TAIL = 1024
 class Wire:
     """A connection whose socket was taken over from libpq after it had logged in."""
 
-    def __init__(self, dsn: str, settings: dict[str, str]) -> None:
+    def __init__(self, dsn: str, settings: dict[str, str], first: str = "") -> None:
         self.connection = psycopg.connect(dsn, autocommit=True, sslmode="disable", gssencmode="disable")
         for name, value in settings.items():
             self.connection.execute("SELECT set_config(%s, %s, false)", [name, value])
+        if first:
+            self.connection.execute(first.encode())
         self.socket = socket.socket(fileno=os.dup(self.connection.pgconn.socket))
         self.socket.setblocking(True)
         self.buffer = bytearray(1 << 20)
+
+    def close(self) -> None:
+        """Ends the session."""
+        self.socket.close()
+        self.connection.close()
 
     def run(self, statement: str) -> int:
         """Runs a SELECT or a COPY TO STDOUT, takes the whole result and returns how many rows it had."""

@@ -29,6 +29,9 @@ class Scripted:
         self.seconds = list(seconds)
         self.rows = rows
 
+    def prepare(self, query: Query) -> None:
+        self.clock.now += 1000
+
     def run(self, query: Query) -> int:
         self.log.append(f"{query.key}:{self.name}")
         self.clock.now += self.seconds.pop(0)

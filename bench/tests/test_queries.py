@@ -1,9 +1,11 @@
 """What the queries say, and that they name columns that the table has."""
 
 import unittest
+from dataclasses import replace
+from datetime import date
 
 from bench.lineitem import COLUMNS, EIGHT, NAMES, THREE
-from bench.queries import DELETE_QUERIES, QUERIES, Delivery, stream
+from bench.queries import DELETE_QUERIES, Q6, QUERIES, WEEK, Delivery, planning, point_lookup, stream
 
 
 class Queries(unittest.TestCase):
@@ -41,6 +43,18 @@ class Queries(unittest.TestCase):
                 "SELECT l_orderkey, l_extendedprice, l_shipdate FROM t",
             ],
         )
+
+    def test_selective_queries_say_which_rows(self) -> None:
+        query = point_lookup(7)
+        self.assertTrue(query.postgres("t").endswith(" FROM t WHERE l_orderkey = 7"), query.postgres("t"))
+        self.assertEqual(replace(query, rows=3).expected_rows(42), 3)
+        self.assertEqual([Q6.expected_rows(42), WEEK.expected_rows(42)], [1, 42])
+
+    def test_planning_is_asked_of_a_new_session_and_of_the_same(self) -> None:
+        cold, warm = planning(date(1995, 6, 17))
+        self.assertEqual([cold.cold, warm.cold], [True, False])
+        self.assertEqual(cold.select_from("t"), "SELECT count(*) FROM t WHERE l_shipdate = DATE '1995-06-17'")
+        self.assertEqual(warm.select_from("t"), cold.select_from("t"))
 
     def test_the_streams_read_three_eight_and_all_columns(self) -> None:
         self.assertEqual([len(set(columns)) for columns in (THREE, EIGHT, NAMES)], [3, 8, 16])

@@ -92,6 +92,11 @@ class Tables(unittest.TestCase):
         self.assertTrue(text.startswith("- machine: 2 cores\n- DuckDB: 1.5.5\n\n## One table\n\n| query |"), text)
         self.assertNotIn("cannot", text)
 
+    def test_a_part_with_a_time_to_reach_shows_that_of_the_first(self) -> None:
+        part = Part("t", MEASUREMENTS, ["ours", "heap", "other"], shows_times=True)
+        self.assertIn("\nours: 3 columns 3000 ms, count(*) 500 ms.\n", report([part], {}))
+        self.assertNotIn(" ms", report([Part("t", MEASUREMENTS, ["ours", "heap", "other"])], {}))
+
     def test_each_table_has_a_heading_and_its_own_ratios(self) -> None:
         parts = [Part("Plain", MEASUREMENTS, ["ours", "heap"]), Part("Deleted", MEASUREMENTS, ["heap", "ours"])]
         plain, deleted = report(parts, {}).split("## Deleted")

@@ -26,7 +26,10 @@ class Finds:
     def result(self, query: Query) -> tuple[Any, ...]:
         return (5,) if query is COUNT else (Decimal("1.50"),)
 
-    def answer(self) -> Answer:
+    def prepare(self, query: Query) -> None:
+        pass
+
+    def answer(self, where: str = "") -> Answer:
         if self.fixed is None:
             raise CannotRead("Not implemented:\n  deletion vectors")
         return self.fixed

@@ -10,11 +10,15 @@ use iceberg_core::ErrorKind;
 use iceberg_core::catalog::{MetadataSelection, TableOptions, open_table};
 use iceberg_core::spec::name_mapping::{MappedField, NAME_MAPPING_PROPERTY};
 use iceberg_core::spec::{
-    ManifestContent, ManifestFile, ManifestReader, NameMapping, TableMetadata, read_manifest_list,
+    Manifest, ManifestContent, ManifestEntry, ManifestFile, ManifestReader, NameMapping,
+    TableMetadata, WantedStats, read_manifest_list,
 };
 use iceberg_core::storage::Location;
 
 use super::understood;
+
+/// What manifests are called here.
+const MANIFEST: &str = "manifest.avro";
 
 /// A metadata file. What it says survives being written and read again.
 pub fn table_metadata(input: &[u8]) -> bool {
@@ -165,42 +169,60 @@ pub fn manifest_list(input: &[u8]) -> bool {
     true
 }
 
-/// A manifest, with the partition types of its own header and with statistics and without.
+/// A manifest, with the partition types of its own header: with statistics and without, read through and from memory.
 pub fn manifest(input: &[u8]) -> bool {
     let content = Bytes::copy_from_slice(input);
-    let with = entries(content.clone(), |reader| reader);
-    let without = entries(content, ManifestReader::with_sizes_only);
-    match (with, without) {
-        // Statistics that cannot be read spoil an entry only for those who read them.
-        (Some(with), Some(without)) => assert_eq!(with, without),
-        (Some(_), None) => panic!("unreadable without statistics"),
-        (None, _) => return false,
-    }
+    let Some(listed) = listed_manifest(&content) else {
+        return false;
+    };
+    let with = entries(&listed, &content, WantedStats::All);
+    let without = entries(&listed, &content, WantedStats::sizes_only());
+    let Some(with) = with else {
+        return false;
+    };
+    // Statistics that cannot be read spoil an entry only for those who read them.
+    let without = without.expect("unreadable without statistics");
+    assert_eq!(with.len(), without.len());
+    let kept = Manifest::open(&listed, content, |_| None).expect("a manifest in memory");
+    assert_eq!(kept.entry_count(), with.len() as u64);
+    let live: Vec<_> = kept
+        .live_entries(&WantedStats::All)
+        .map(|entry| entry.expect("an entry in memory"))
+        .map(|entry| format!("{entry:?}"))
+        .collect();
+    let expected: Vec<_> = with
+        .iter()
+        .filter(|entry| entry.is_live())
+        .map(|entry| format!("{entry:?}"))
+        .collect();
+    assert_eq!(live, expected);
     true
 }
 
-/// How many entries a manifest has.
+/// What a manifest list would say of a manifest: what that says of itself.
+fn listed_manifest(content: &Bytes) -> Option<ManifestFile> {
+    let mut listed = ManifestFile::inline(MANIFEST, 1);
+    listed.sequence_number = 7;
+    let reader = ManifestReader::open(&listed, content.clone(), |_| None);
+    listed.content = understood(reader, MANIFEST)?.header().content;
+    listed.first_row_id = (listed.content == ManifestContent::Data).then_some(1000);
+    Some(listed)
+}
+
+/// The entries of a manifest.
 fn entries(
-    content: Bytes,
-    options: impl FnOnce(ManifestReader) -> ManifestReader,
-) -> Option<usize> {
-    let file = "manifest.avro";
-    let mut manifest = ManifestFile::inline(file, 1);
-    manifest.sequence_number = 7;
-    let open = |manifest: &ManifestFile| {
-        let reader = ManifestReader::open(manifest, content.clone(), |_| None);
-        understood(reader, file)
-    };
-    // The manifest list says what the manifest says of itself.
-    manifest.content = open(&manifest)?.header().content;
-    manifest.first_row_id = (manifest.content == ManifestContent::Data).then_some(1000);
-    let mut reader = options(open(&manifest)?);
+    listed: &ManifestFile,
+    content: &Bytes,
+    stats: WantedStats,
+) -> Option<Vec<ManifestEntry>> {
+    let reader = ManifestReader::open(listed, content.clone(), |_| None);
+    let mut reader = understood(reader, MANIFEST)?.with_stats(stats);
     let width = reader.partition_field_ids().len();
-    let mut entries = 0;
+    let mut entries = Vec::new();
     for entry in &mut reader {
-        let entry = understood(entry, file)?;
+        let entry = understood(entry, MANIFEST)?;
         assert_eq!(entry.data_file.partition.values.len(), width);
-        entries += 1;
+        entries.push(entry);
     }
     assert!(reader.next().is_none());
     Some(entries)

@@ -308,7 +308,7 @@ fn a_rescan_begins_anew() {
     forced(&mut client);
     client
         .batch_execute(
-            "CREATE TABLE outer_rows AS SELECT n FROM generate_series(1, 5) n; ANALYZE outer_rows;
+            "CREATE TEMP TABLE outer_rows AS SELECT n FROM generate_series(1, 5) n; ANALYZE outer_rows;
              SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_memoize = off",
         )
         .expect("a heap table");

@@ -10,7 +10,7 @@ use crate::error::Result;
 
 pub use path::{MetadataSelection, PathCatalog};
 use table::parse_places;
-pub use table::{Table, TableOptions, open_table};
+pub use table::{Table, TableOptions, open_cached_table, open_table};
 
 /// Where tables are found by name.
 #[async_trait]

@@ -7,7 +7,7 @@ use super::path::{MetadataSelection, names_metadata_file, resolve_metadata_file}
 use crate::error::Result;
 use crate::spec::TableMetadata;
 use crate::storage::{
-    Location, SharedFileReader, Storage, StorageCounters, StoreSettings, TableFiles,
+    Location, MetadataCache, SharedFileReader, Storage, StorageCounters, StoreSettings, TableFiles,
 };
 
 /// Which table to open and how.
@@ -82,11 +82,23 @@ impl Table {
 /// Those of [`resolve_metadata_file`]; `Corrupt` or `NotSupported` for metadata that cannot be
 /// understood.
 pub async fn open_table(options: TableOptions) -> Result<Table> {
-    let storage = Storage::with_settings(options.stores);
+    open_cached_table(options, None).await
+}
+
+/// As [`open_table`]; what is parsed for the table is kept in the cache, and taken from it where its file is still the
+/// same. Which metadata file is the current one is found out anew each time.
+///
+/// # Errors
+/// Those of [`open_table`].
+pub async fn open_cached_table(
+    options: TableOptions,
+    cache: Option<Arc<MetadataCache>>,
+) -> Result<Table> {
+    let storage = Storage::with_settings(options.stores).with_cache(cache);
     let location = Location::parse(&options.location)?;
     let places = parse_places(options.warehouse.as_deref(), &options.allowed_locations)?;
     let found = resolve_metadata_file(&storage, &location, &options.selection, &places).await?;
-    let metadata = TableMetadata::parse(&found.file.to_string(), &found.bytes)?;
+    let metadata = found.content.metadata(&found.file.to_string())?;
     let counters = Arc::clone(storage.counters());
     let files = TableFiles::new(
         storage,
@@ -95,7 +107,7 @@ pub async fn open_table(options: TableOptions) -> Result<Table> {
         options.allow_moved_paths,
     );
     Ok(Table {
-        metadata: Arc::new(metadata),
+        metadata,
         metadata_file: found.file,
         location: found.table,
         files: Arc::new(files),
@@ -120,6 +132,7 @@ pub(super) fn parse_places(
 mod tests {
     use std::fs;
     use std::path::Path;
+    use std::time::SystemTime;
 
     use serde_json::Value;
 
@@ -228,6 +241,37 @@ mod tests {
             table.files().read(&path).await.expect("readable"),
             "content"
         );
+    }
+
+    #[tokio::test]
+    async fn metadata_is_kept_until_another_is_current() {
+        let keep = tempfile::tempdir().expect("a directory");
+        let directory = format!("{}/t", keep.path().display());
+        make_table(Path::new(&directory), &directory);
+        let settle = |file: &str| {
+            let file = fs::File::options().write(true).open(file).expect("a file");
+            file.set_modified(SystemTime::UNIX_EPOCH).expect("a time");
+        };
+        let first = format!("{directory}/metadata/v1.metadata.json");
+        settle(&first);
+        let cache = MetadataCache::new(1 << 20);
+        let open = async || {
+            let cache = Some(Arc::clone(&cache));
+            open_cached_table(at(&directory), cache)
+                .await
+                .expect("opened")
+        };
+        let one = open().await;
+        let two = open().await;
+        assert!(Arc::ptr_eq(one.metadata(), two.metadata()));
+        assert!(one.counters().bytes_read() > 0);
+        assert_eq!(two.counters().bytes_read(), 0);
+        let text = fs::read_to_string(&first).expect("read");
+        let second = text.replace("\"last-updated-ms\":1", "\"last-updated-ms\":2");
+        fs::write(format!("{directory}/metadata/v2.metadata.json"), second).expect("written");
+        let three = open().await;
+        assert_eq!(three.metadata().last_updated_ms, 2);
+        assert_eq!(three.metadata_file().file_name(), "v2.metadata.json");
     }
 
     #[tokio::test]

@@ -66,7 +66,7 @@ impl ChangeKind {
 /// Those of [`plan_files`].
 pub async fn plan_changes(
     files: &SharedFileReader,
-    metadata: &TableMetadata,
+    metadata: &Arc<TableMetadata>,
     snapshots: &[Arc<Snapshot>],
     filter: &ScanFilter,
 ) -> Result<ScanPlan> {

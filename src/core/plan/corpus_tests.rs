@@ -6,9 +6,10 @@ use std::fs;
 use serde_json::Value;
 
 use super::*;
-use crate::catalog::{TableOptions, open_table};
+use crate::catalog::{TableOptions, open_cached_table, open_table};
 use crate::spec::corpus_tests::corpus;
 use crate::spec::{PuffinFooter, ScanFilter, parse_deletion_vector};
+use crate::storage::MetadataCache;
 
 /// Where rows are deleted one by one, their number is known only for deletion vectors.
 fn assert_count(plan: &ScanPlan, expected: &Value, table: &str) {
@@ -122,4 +123,46 @@ async fn deletion_vectors_are_where_their_puffin_footers_say() {
         }
     }
     assert!(vectors > 3, "only {vectors} deletion vectors");
+}
+
+/// A plan made from what is in memory is the plan, however much of it there is room for.
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_from_memory_are_the_same_and_read_nothing() {
+    let Some(corpus) = corpus() else { return };
+    let corpus = fs::canonicalize(corpus).unwrap();
+    let (large, small) = (MetadataCache::new(64 << 20), MetadataCache::new(32 << 10));
+    let mut tables = 0;
+    for writer in ["java", "spark"] {
+        for directory in fs::read_dir(corpus.join(writer)).unwrap() {
+            let directory = directory.unwrap().path();
+            let options = TableOptions {
+                location: directory.to_str().unwrap().to_owned(),
+                allow_moved_paths: true,
+                ..TableOptions::default()
+            };
+            let mut plans = Vec::new();
+            for cache in [None, Some(&small), Some(&small), Some(&large), Some(&large)] {
+                let cache = cache.cloned();
+                let table = open_cached_table(options.clone(), cache).await.unwrap();
+                let Some(snapshot) = table.metadata().current_snapshot() else {
+                    break;
+                };
+                let files = table.files();
+                let plan = plan_files(files, table.metadata(), snapshot, &ScanFilter::ALL).await;
+                let plan = plan.map_err(|error| error.to_string());
+                plans.push((plan, table.counters().bytes_read()));
+            }
+            let Some(((plan, _), others)) = plans.split_first() else {
+                continue;
+            };
+            assert!(
+                others.iter().all(|(other, _)| other == plan),
+                "{directory:?}"
+            );
+            assert_eq!(others.last().unwrap().1, 0, "{directory:?}");
+            assert!(small.size() <= 32 << 10);
+            tables += 1;
+        }
+    }
+    assert!(tables > 50, "only {tables} tables");
 }

@@ -1,29 +1,27 @@
 //! From a snapshot's manifest list through its manifests to its live data files.
 //! Spec: "Scan Planning", "Snapshots".
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::TryStreamExt;
 
 use super::column_bounds::ColumnBounds;
 use super::column_sizes::ColumnSizes;
 use super::delete_index::{DeleteIndex, LiveDelete};
 use super::equality_group::KeyValues;
+use super::manifests::{list_manifests, read_manifests};
 use super::partition_fields::{partition_fields, partition_spec};
-use super::pruning::{Judgement, Pruning};
+use super::pruning::{Judgement, Pruning, SpecPruning};
 use super::refuse::{self, Refusals};
 use super::{FileScanTask, ScanPlan, TaskDeletes, TaskPartitionField};
 use crate::error::{Error, Result};
 use crate::spec::name_mapping::NAME_MAPPING_PROPERTY;
 use crate::spec::{
-    DataContent, DataFile, ManifestContent, ManifestEntry, ManifestFile, ManifestReader, RowFilter,
-    ScanFilter, Snapshot, SnapshotManifests, TableMetadata, read_manifest_list,
+    DataFile, Manifest, ManifestContent, ManifestEntry, ManifestFile, ManifestPartition, RowFilter,
+    ScanFilter, Snapshot, TableMetadata, WantedStats,
 };
 use crate::storage::{RawPath, SharedFileReader};
-
-/// How many manifests are read at a time.
-const MANIFESTS_AT_ONCE: usize = 8;
 
 /// Plans a scan of the rows of a snapshot that `filter` wants. Reads its manifest list and its manifests, never a
 /// data file.
@@ -33,7 +31,7 @@ const MANIFESTS_AT_ONCE: usize = 8;
 /// snapshot has something that cannot be read yet; the message names the feature and a file.
 pub async fn plan_files(
     files: &SharedFileReader,
-    metadata: &TableMetadata,
+    metadata: &Arc<TableMetadata>,
     snapshot: &Snapshot,
     filter: &ScanFilter,
 ) -> Result<ScanPlan> {
@@ -42,8 +40,9 @@ pub async fn plan_files(
     let manifests_total = manifests.len();
     let pruning = Pruning::new(metadata, filter);
     let live: Vec<_> = manifests
-        .into_iter()
+        .iter()
         .filter(|manifest| manifest.may_have_live_files() && pruning.may_want(manifest))
+        .cloned()
         .collect();
     refuse::encrypted_manifests(metadata, &live)?;
     let mut plan = ScanPlan {
@@ -86,23 +85,6 @@ pub async fn plan_files(
     Ok(plan)
 }
 
-/// The manifests of a snapshot.
-pub(crate) async fn list_manifests(
-    files: &SharedFileReader,
-    snapshot: &Snapshot,
-) -> Result<Vec<ManifestFile>> {
-    match &snapshot.manifests {
-        SnapshotManifests::List(path) => {
-            let content = files.read(&RawPath(path.clone())).await?;
-            read_manifest_list(path, content)
-        }
-        SnapshotManifests::Inline(paths) => Ok(paths
-            .iter()
-            .map(|path| ManifestFile::inline(path, snapshot.snapshot_id))
-            .collect()),
-    }
-}
-
 /// The live files of manifests.
 #[derive(Debug, Default)]
 struct LiveFiles {
@@ -136,67 +118,105 @@ impl LiveFiles {
 /// The live files of several manifests, in their order.
 async fn plan_manifests(
     files: &SharedFileReader,
-    metadata: &TableMetadata,
+    metadata: &Arc<TableMetadata>,
     name_mapping: Option<&Arc<str>>,
     pruning: &Pruning<'_>,
     manifests: Vec<ManifestFile>,
 ) -> Result<LiveFiles> {
-    let mut planned = stream::iter(manifests)
-        .map(|manifest| plan_manifest(files, metadata, name_mapping, pruning, manifest))
-        .buffered(MANIFESTS_AT_ONCE);
+    let read = read_manifests(files, metadata, manifests).await?;
+    let mut read = std::pin::pin!(read);
+    let mut judged = JudgedPartitions::default();
     let mut all = LiveFiles::default();
-    while let Some(live) = planned.try_next().await? {
-        all.add(live);
+    while let Some(manifest) = read.try_next().await? {
+        refuse_shortened(&manifest)?;
+        all.add(match manifest.listed().content {
+            ManifestContent::Data => {
+                plan_data(metadata, name_mapping, pruning, &mut judged, &manifest)?
+            }
+            ManifestContent::Deletes => plan_deletes(&manifest)?,
+        });
     }
     Ok(all)
 }
 
-async fn plan_manifest(
-    files: &SharedFileReader,
+/// Which partitions may have wanted rows. The manifests of a table have the same partitions again and again.
+#[derive(Default)]
+struct JudgedPartitions {
+    /// One of the manifests that the partitions are of.
+    manifest: Option<Arc<Manifest>>,
+    by_encoding: HashMap<Box<[u8]>, bool>,
+}
+
+impl JudgedPartitions {
+    /// Goes on with the partitions of this manifest.
+    fn turn_to(&mut self, manifest: &Arc<Manifest>) {
+        let known = self.manifest.as_ref();
+        if !known.is_some_and(|known| known.has_partitions_like(manifest)) {
+            self.by_encoding.clear();
+            self.manifest = Some(Arc::clone(manifest));
+        }
+    }
+
+    fn may_want(&mut self, partition: &ManifestPartition<'_>, pruning: &SpecPruning<'_>) -> bool {
+        if let Some(judged) = self.by_encoding.get(partition.encoded()) {
+            return *judged;
+        }
+        let judged = partition
+            .decode()
+            .map_or(true, |partition| pruning.may_want(&partition));
+        self.by_encoding.insert(partition.encoded().into(), judged);
+        judged
+    }
+}
+
+fn plan_data(
     metadata: &TableMetadata,
     name_mapping: Option<&Arc<str>>,
     pruning: &Pruning<'_>,
-    manifest: ManifestFile,
+    judged: &mut JudgedPartitions,
+    manifest: &Arc<Manifest>,
 ) -> Result<LiveFiles> {
-    let content = files.read(&RawPath(manifest.manifest_path.clone())).await?;
-    let length = content.len() as u64;
-    let mut entries = 0;
-    let mut live = LiveFiles::default();
-    let partition_type = |spec_id| metadata.partition_type(spec_id);
-    let mut entries_in_order = ManifestReader::open(&manifest, content, partition_type)?;
-    if manifest.content == ManifestContent::Data {
-        entries_in_order = entries_in_order.with_stats_of(pruning.stats_field_ids());
+    let mut live = LiveFiles {
+        total: manifest.live_count(),
+        ..LiveFiles::default()
+    };
+    let pruning_of_spec = pruning.of_spec(partition_spec(metadata, manifest).as_deref());
+    judged.turn_to(manifest);
+    let wanted = manifest.entries_of(|partition| judged.may_want(&partition, &pruning_of_spec));
+    live.skipped_by_partition = live.total - wanted.len();
+    if wanted.is_empty() {
+        return Ok(live);
     }
-    let pruning = pruning.of_spec(partition_spec(metadata, &entries_in_order).as_deref());
-    let partition_fields = partition_fields(metadata, &entries_in_order);
-    for entry in entries_in_order {
+    let stats = WantedStats::of_columns(pruning.stats_field_ids());
+    let partition_fields = partition_fields(metadata, manifest);
+    for entry in manifest.decode(&wanted, &stats) {
         let entry = entry?;
-        entries += 1;
-        if !entry.is_live() {
-            continue;
-        }
-        if entry.data_file.content != DataContent::Data {
-            if !live.refusals.note_live_file(&entry.data_file)? {
-                live.deletes.push(LiveDelete::of(entry)?);
-            }
-            continue;
-        }
-        live.total += 1;
-        match pruning.judge(&entry.data_file) {
+        match pruning_of_spec.judge(&entry.data_file) {
             Judgement::SkippedByPartition => live.skipped_by_partition += 1,
             Judgement::SkippedByMetrics => live.skipped_by_metrics += 1,
             Judgement::Read { residual, facts } => {
                 if !live.refusals.note_live_file(&entry.data_file)? {
                     live.column_sizes.add(&entry.data_file);
-                    pruning.add_bounds(&entry.data_file, &facts, &mut live.column_bounds);
-                    live.key_values.push(pruning.key_values(&entry.data_file));
+                    pruning_of_spec.add_bounds(&entry.data_file, &facts, &mut live.column_bounds);
+                    live.key_values
+                        .push(pruning_of_spec.key_values(&entry.data_file));
                     live.tasks
                         .push(scan_task(entry, &partition_fields, name_mapping, residual));
                 }
             }
         }
     }
-    refuse_shortened(&manifest, length, entries)?;
+    Ok(live)
+}
+
+fn plan_deletes(manifest: &Manifest) -> Result<LiveFiles> {
+    let mut live = LiveFiles::default();
+    for entry in manifest.live_entries(&WantedStats::All) {
+        let entry = entry?;
+        if !live.refusals.note_live_file(&entry.data_file)? {
+            live.deletes.push(LiveDelete::of(entry)?);
+        }
+    }
     Ok(live)
 }
 
@@ -238,24 +258,23 @@ fn scan_task(
 
 /// A manifest that lost its end between two Avro blocks still reads well: only the manifest list
 /// can tell.
-fn refuse_shortened(manifest: &ManifestFile, length: u64, entries: u64) -> Result<()> {
+fn refuse_shortened(manifest: &Manifest) -> Result<()> {
+    let (listed, length, entries) = (manifest.listed(), manifest.length(), manifest.entry_count());
     let counted = [
-        manifest.added_files_count,
-        manifest.existing_files_count,
-        manifest.deleted_files_count,
+        listed.added_files_count,
+        listed.existing_files_count,
+        listed.deleted_files_count,
     ]
     .into_iter()
     .try_fold(0u64, |sum, count| sum.checked_add(count?));
-    match (manifest.manifest_length, counted) {
-        (Some(listed), Some(counted)) if length < listed && entries < counted => {
-            Err(Error::corrupt(
-                &manifest.manifest_path,
-                format!(
-                    "it has {length} bytes and {entries} entries, the manifest list says {listed} \
-                     and {counted}: its end is missing"
-                ),
-            ))
-        }
+    match (listed.manifest_length, counted) {
+        (Some(said), Some(counted)) if length < said && entries < counted => Err(Error::corrupt(
+            &listed.manifest_path,
+            format!(
+                "it has {length} bytes and {entries} entries, the manifest list says {said} and \
+                 {counted}: its end is missing"
+            ),
+        )),
         _ => Ok(()),
     }
 }

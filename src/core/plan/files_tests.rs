@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use super::super::manifests::MANIFESTS_AT_ONCE;
 use super::*;
 use crate::error::ErrorKind;
 use crate::spec::test_files::{ManifestTestFile, read_testdata, write_manifest_list};
@@ -116,7 +117,7 @@ impl Table {
     }
 
     async fn plan_for(self, filter: &ScanFilter) -> (Result<ScanPlan>, Arc<MemoryFiles>) {
-        let metadata = TableMetadata::from_json(&self.metadata).unwrap();
+        let metadata = Arc::new(TableMetadata::from_json(&self.metadata).unwrap());
         let memory = Arc::new(self.files);
         let files: SharedFileReader = memory.clone();
         let snapshot = metadata.current_snapshot().unwrap();

@@ -12,6 +12,7 @@ mod equality_columns;
 mod equality_group;
 mod facts;
 mod files;
+mod manifests;
 mod metrics_facts;
 mod partition_facts;
 mod partition_fields;
@@ -28,8 +29,8 @@ pub use column_bounds::{ColumnBounds, ColumnRange};
 pub use column_sizes::ColumnSizes;
 pub use delete_file::{DeleteFile, DeletionVector, EqualityColumn, EqualityDeletes, TaskDeletes};
 pub(crate) use delete_index::{delete_file, deletion_vector};
-pub(crate) use files::list_manifests;
 pub use files::plan_files;
+pub(crate) use manifests::list_manifests;
 pub use partition_fields::TaskPartitionField;
 pub use sample::Sample;
 

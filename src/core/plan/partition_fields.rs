@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::FileScanTask;
 use crate::spec::{
-    ManifestReader, PartitionSpec, PrimitiveType, PrimitiveValue, Schema, TableMetadata, Transform,
-    Type,
+    Manifest, PartitionSpec, PrimitiveType, PrimitiveValue, Schema, TableMetadata, Transform, Type,
 };
 
 /// A field of the partition spec that a file was written by.
@@ -24,7 +23,7 @@ pub struct TaskPartitionField {
 /// partition values.
 pub(super) fn partition_fields(
     metadata: &TableMetadata,
-    manifest: &ManifestReader,
+    manifest: &Manifest,
 ) -> Arc<[TaskPartitionField]> {
     let spec_id = manifest.partition_spec_id();
     if let (Some(spec), Some(value_types)) = (
@@ -38,10 +37,12 @@ pub(super) fn partition_fields(
     }
     // A spec that the table no longer lists is still in the manifest's own header.
     let header = manifest.header();
-    let own = header
-        .partition_spec
-        .as_deref()
-        .zip(header.schema.as_deref());
+    let own = header.and_then(|header| {
+        header
+            .partition_spec
+            .as_deref()
+            .zip(header.schema.as_deref())
+    });
     let Some((Ok(spec), Ok(schema))) = own.map(|(spec, schema)| {
         (
             PartitionSpec::parse_fields(spec_id, spec),
@@ -60,13 +61,13 @@ pub(super) fn partition_fields(
 /// The spec that the files of a manifest were written by; `None` where that cannot be known.
 pub(super) fn partition_spec(
     metadata: &TableMetadata,
-    manifest: &ManifestReader,
+    manifest: &Manifest,
 ) -> Option<Arc<PartitionSpec>> {
     let spec_id = manifest.partition_spec_id();
     if let Some(spec) = metadata.partition_specs.get(&spec_id) {
         return Some(Arc::clone(spec));
     }
-    let fields = manifest.header().partition_spec.as_deref()?;
+    let fields = manifest.header()?.partition_spec.as_deref()?;
     PartitionSpec::parse_fields(spec_id, fields)
         .ok()
         .map(Arc::new)
@@ -132,7 +133,7 @@ mod tests {
         }))
         .unwrap();
         // Its own header has spec 0: identity of "dec", field 4, which was decimal(10, 2).
-        let manifest = ManifestReader::open(
+        let manifest = Manifest::open(
             &manifest_file("m"),
             read_testdata("v2_decimal.avro"),
             |spec_id| metadata.partition_type(spec_id),

@@ -10,8 +10,8 @@ use super::facts::Facts;
 use super::metrics_facts::Column;
 use super::partition_facts::TermPartitions;
 use crate::spec::{
-    DataFile, ManifestFile, PartitionSpec, RowFilter, ScanFilter, TableMetadata, Test, Transform,
-    Verdict,
+    DataFile, ManifestFile, Partition, PartitionSpec, RowFilter, ScanFilter, TableMetadata, Test,
+    Transform, Verdict,
 };
 
 /// A filter, ready to judge manifests and files.
@@ -165,13 +165,29 @@ impl<'a> Pruning<'a> {
 }
 
 impl SpecPruning<'_> {
+    /// Whether files of a partition may have wanted rows.
+    pub fn may_want(&self, partition: &Partition) -> bool {
+        let verdicts = self.pruning.verdicts(&self.facts_of(partition));
+        self.pruning.may_hold(&verdicts)
+    }
+
+    fn facts_of(&self, partition: &Partition) -> Vec<Facts> {
+        let mut facts: Vec<Facts> = self
+            .pruning
+            .tests
+            .iter()
+            .map(|_| Facts::default())
+            .collect();
+        for (facts, partitions) in facts.iter_mut().zip(&self.partitions) {
+            partitions.add_partition(partition, facts);
+        }
+        facts
+    }
+
     /// What becomes of a live data file.
     pub fn judge(&self, file: &DataFile) -> Judgement {
         let pruning = self.pruning;
-        let mut facts: Vec<Facts> = pruning.tests.iter().map(|_| Facts::default()).collect();
-        for (facts, partitions) in facts.iter_mut().zip(&self.partitions) {
-            partitions.add_partition(&file.partition, facts);
-        }
+        let mut facts = self.facts_of(&file.partition);
         let mut verdicts = pruning.verdicts(&facts);
         if !pruning.may_hold(&verdicts) {
             return Judgement::SkippedByPartition;

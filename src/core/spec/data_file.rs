@@ -1,6 +1,9 @@
 //! Data files and delete files, as the rows of a manifest tell of them.
 //! Spec: "Data File Fields".
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use super::avro::{AvroField, AvroSchema, Decoder, corrupt};
 use super::file_stats::{FileStats, FileStatsBuilder, Metric};
 use super::manifest_fields::data_file as id;
@@ -99,6 +102,45 @@ impl DataFile {
     }
 }
 
+/// Which of the things that a writer recorded about columns are wanted; their sizes are always.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum WantedStats {
+    /// All that there is.
+    #[default]
+    All,
+    /// Those of columns with these field ids, in ascending order.
+    Columns(Arc<[i32]>),
+}
+
+impl WantedStats {
+    /// Nothing but sizes.
+    pub fn sizes_only() -> Self {
+        Self::Columns(Arc::default())
+    }
+
+    /// Those of the columns with these field ids.
+    pub fn of_columns(field_ids: impl IntoIterator<Item = i32>) -> Self {
+        Self::Columns(
+            field_ids
+                .into_iter()
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect(),
+        )
+    }
+
+    fn is_sizes_only(&self) -> bool {
+        matches!(self, Self::Columns(field_ids) if field_ids.is_empty())
+    }
+
+    fn includes(&self, field_id: i32) -> bool {
+        match self {
+            Self::All => true,
+            Self::Columns(field_ids) => field_ids.binary_search(&field_id).is_ok(),
+        }
+    }
+}
+
 /// Reads the `data_file` structs of one manifest.
 #[derive(Debug)]
 pub(super) struct DataFileReader {
@@ -106,40 +148,16 @@ pub(super) struct DataFileReader {
     pub spec_id: i32,
     /// Reads their partitions.
     pub partition: PartitionReader,
-    /// What to keep of what the writer recorded about columns, most of a manifest's bytes.
-    pub stats: WantedStats,
-}
-
-/// What to keep of the statistics of columns; their sizes are always kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum WantedStats {
-    /// Everything.
-    All,
-    /// What is about the fields with these ids, in ascending order.
-    Of(Box<[i32]>),
-}
-
-impl WantedStats {
-    /// Whether anything but sizes is kept.
-    fn any(&self) -> bool {
-        match self {
-            Self::All => true,
-            Self::Of(field_ids) => !field_ids.is_empty(),
-        }
-    }
-
-    /// Whether what is about the field with this id is kept.
-    fn includes(&self, field_id: i32) -> bool {
-        match self {
-            Self::All => true,
-            Self::Of(field_ids) => field_ids.binary_search(&field_id).is_ok(),
-        }
-    }
 }
 
 impl DataFileReader {
     /// Reads one struct.
-    pub fn read(&self, schema: &AvroSchema, decoder: &mut Decoder<'_>) -> Result<DataFile> {
+    pub fn read(
+        &self,
+        schema: &AvroSchema,
+        decoder: &mut Decoder<'_>,
+        wanted: &WantedStats,
+    ) -> Result<DataFile> {
         let mut file = DataFile {
             content: DataContent::Data,
             file_path: String::new(),
@@ -200,8 +218,8 @@ impl DataFileReader {
                     file.content_size_in_bytes = decoder.long(schema)?;
                 }
                 _ => {
-                    let wanted = self.stats.any() || field.id == Some(id::COLUMN_SIZES);
-                    if !wanted || !read_metrics(field, decoder, &self.stats, &mut stats)? {
+                    let skipped = wanted.is_sizes_only() && field.id != Some(id::COLUMN_SIZES);
+                    if skipped || !read_metrics(field, decoder, wanted, &mut stats)? {
                         decoder.skip(schema)?;
                     }
                 }
@@ -264,9 +282,10 @@ fn read_metrics<'a>(
         }
         _ => return Ok(false),
     };
+    let is_size = field.id == Some(id::COLUMN_SIZES);
     decoder.int_map(&field.schema, key_id, |field_id, schema, decoder| {
         if let Some(value) = decoder.long(schema)?
-            && (key_id == id::COLUMN_SIZES_KEY || wanted.includes(field_id))
+            && (is_size || wanted.includes(field_id))
         {
             stats.push(field_id, count(value));
         }
@@ -294,7 +313,8 @@ fn read_bounds<'a>(
     Ok(())
 }
 
-fn content(value: Option<i32>) -> Result<DataContent> {
+/// What a file with this `content` holds.
+pub(super) fn content(value: Option<i32>) -> Result<DataContent> {
     match value {
         None | Some(0) => Ok(DataContent::Data),
         Some(1) => Ok(DataContent::PositionDeletes),

@@ -43,6 +43,19 @@ pub struct ManifestEntry {
     pub data_file: DataFile,
 }
 
+impl ManifestEntryStatus {
+    /// The status with this number.
+    pub(super) fn of(number: Option<i32>) -> Result<Self> {
+        match number {
+            Some(0) => Ok(Self::Existing),
+            Some(1) => Ok(Self::Added),
+            Some(2) => Ok(Self::Deleted),
+            Some(other) => Err(corrupt(format!("an entry has the status {other}"))),
+            None => Err(corrupt("an entry has no status")),
+        }
+    }
+}
+
 impl ManifestEntry {
     /// Whether the file is part of the snapshot.
     pub fn is_live(&self) -> bool {
@@ -68,11 +81,12 @@ pub struct ManifestHeader {
 /// Reads the entries of one manifest, in its order.
 #[derive(Debug)]
 pub struct ManifestReader {
-    file: AvroFile,
-    header: ManifestHeader,
-    inherited: Inheritance,
+    pub(super) file: AvroFile,
+    pub(super) header: ManifestHeader,
+    pub(super) inherited: Inheritance,
     partition_field_ids: Vec<Option<i32>>,
-    data_files: DataFileReader,
+    pub(super) data_files: DataFileReader,
+    wanted: WantedStats,
     failed: bool,
 }
 
@@ -118,8 +132,8 @@ impl ManifestReader {
             data_files: DataFileReader {
                 spec_id,
                 partition: PartitionReader::new(partition, partition_type.as_ref()),
-                stats: WantedStats::All,
             },
+            wanted: WantedStats::All,
             inherited: Inheritance::new(manifest, &header),
             file,
             header,
@@ -127,19 +141,10 @@ impl ManifestReader {
         })
     }
 
-    /// Passes over what the writer recorded about columns but for their sizes.
+    /// Passes over what the writer recorded about columns but for this.
     #[must_use]
-    pub fn with_sizes_only(self) -> Self {
-        self.with_stats_of([])
-    }
-
-    /// Passes over what the writer recorded about columns but for their sizes, and all of the columns with
-    /// these field ids.
-    #[must_use]
-    pub fn with_stats_of(mut self, field_ids: impl IntoIterator<Item = i32>) -> Self {
-        let mut field_ids: Vec<_> = field_ids.into_iter().collect();
-        field_ids.sort_unstable();
-        self.data_files.stats = WantedStats::Of(field_ids.into());
+    pub fn with_stats(mut self, wanted: WantedStats) -> Self {
+        self.wanted = wanted;
         self
     }
 
@@ -163,10 +168,11 @@ impl ManifestReader {
             file,
             inherited,
             data_files,
+            wanted,
             ..
         } = self;
         file.next_record(|schema, decoder| {
-            let mut entry = read_manifest_entry(schema, decoder, data_files)?;
+            let mut entry = read_manifest_entry(schema, decoder, data_files, wanted)?;
             inherited.fill(&mut entry)?;
             Ok(entry)
         })
@@ -246,10 +252,12 @@ fn has_sequence_numbers(schema: &AvroSchema) -> bool {
     })
 }
 
-fn read_manifest_entry(
+/// Reads an entry as the file has it, without what it inherits.
+pub(super) fn read_manifest_entry(
     schema: &AvroSchema,
     decoder: &mut Decoder<'_>,
     data_files: &DataFileReader,
+    wanted: &WantedStats,
 ) -> Result<ManifestEntry> {
     let mut status = None;
     let mut snapshot_id = None;
@@ -264,21 +272,14 @@ fn read_manifest_entry(
             Some(id::SEQUENCE_NUMBER) => sequence_number = decoder.long(schema)?,
             Some(id::FILE_SEQUENCE_NUMBER) => file_sequence_number = decoder.long(schema)?,
             Some(id::DATA_FILE) => {
-                data_file = Some(data_files.read(schema, decoder)?);
+                data_file = Some(data_files.read(schema, decoder, wanted)?);
             }
             _ => decoder.skip(schema)?,
         }
         Ok(())
     })?;
-    let status = match status {
-        Some(0) => ManifestEntryStatus::Existing,
-        Some(1) => ManifestEntryStatus::Added,
-        Some(2) => ManifestEntryStatus::Deleted,
-        Some(other) => return Err(corrupt(format!("an entry has the status {other}"))),
-        None => return Err(corrupt("an entry has no status")),
-    };
     Ok(ManifestEntry {
-        status,
+        status: ManifestEntryStatus::of(status)?,
         snapshot_id,
         sequence_number,
         file_sequence_number,
@@ -287,8 +288,8 @@ fn read_manifest_entry(
 }
 
 /// What entries inherit when they do not state it themselves.
-#[derive(Debug)]
-struct Inheritance {
+#[derive(Debug, Clone)]
+pub(super) struct Inheritance {
     content: ManifestContent,
     snapshot_id: Option<i64>,
     sequence_number: i64,
@@ -314,14 +315,10 @@ impl Inheritance {
         }
     }
 
-    fn fill(&mut self, entry: &mut ManifestEntry) -> Result<()> {
+    /// Fills in what the next entry inherits.
+    pub fn fill(&mut self, entry: &mut ManifestEntry) -> Result<()> {
         let file = &mut entry.data_file;
-        if (file.content == DataContent::Data) != (self.content == ManifestContent::Data) {
-            return Err(corrupt(format!(
-                "\"{}\" holds {:?}, its manifest is listed as one of {:?}",
-                file.file_path, file.content, self.content
-            )));
-        }
+        self.check_content(file.content, &file.file_path)?;
         entry.snapshot_id = entry.snapshot_id.or(self.snapshot_id);
         // Only a new file may leave its numbers to the commit, which knows them last. Where that
         // commit's number is 0, no file can have another.
@@ -329,27 +326,65 @@ impl Inheritance {
             entry.sequence_number = entry.sequence_number.or(Some(self.sequence_number));
             entry.file_sequence_number = entry.file_sequence_number.or(Some(self.sequence_number));
         }
-        match self.next_row_id {
-            // Rows of a snapshot from before v3 have no ids, whatever a file says.
-            None => file.first_row_id = None,
-            // Deleted files are not among the rows that a manifest's range of ids was made for.
-            Some(next) if entry.status != ManifestEntryStatus::Deleted => {
-                if file.first_row_id.is_none() {
-                    let rows = file.record_count.ok_or_else(|| {
-                        corrupt(format!(
-                            "\"{}\" inherits row ids, but its record_count is unknown",
-                            file.file_path
-                        ))
-                    })?;
-                    file.first_row_id = Some(next);
-                    self.next_row_id = Some(next.checked_add_unsigned(rows).ok_or_else(|| {
-                        corrupt(format!("the row ids of \"{}\" overflow", file.file_path))
-                    })?);
-                }
-            }
-            Some(_) => {}
-        }
+        file.first_row_id = self.first_row_id(
+            entry.status,
+            file.first_row_id,
+            file.record_count,
+            &file.file_path,
+        )?;
         Ok(())
+    }
+
+    /// Whether rows have ids.
+    pub fn has_row_ids(&self) -> bool {
+        self.next_row_id.is_some()
+    }
+
+    /// What an entry inherits whose first row has this id; `None` where rows have none.
+    pub fn at_row_id(self, first_row_id: Option<i64>) -> Self {
+        Self {
+            next_row_id: first_row_id,
+            ..self
+        }
+    }
+
+    /// Refuses a data file among deletes, and a delete file among data.
+    pub fn check_content(&self, content: DataContent, path: &str) -> Result<()> {
+        if (content == DataContent::Data) == (self.content == ManifestContent::Data) {
+            return Ok(());
+        }
+        Err(corrupt(format!(
+            "\"{path}\" holds {content:?}, its manifest is listed as one of {:?}",
+            self.content
+        )))
+    }
+
+    /// The row id of the first row of the next file, which says this of itself.
+    pub fn first_row_id(
+        &mut self,
+        status: ManifestEntryStatus,
+        own: Option<i64>,
+        record_count: Option<u64>,
+        path: &str,
+    ) -> Result<Option<i64>> {
+        // Rows of a snapshot from before v3 have no ids, whatever a file says.
+        let Some(next) = self.next_row_id else {
+            return Ok(None);
+        };
+        // Deleted files are not among the rows that a manifest's range of ids was made for.
+        if status == ManifestEntryStatus::Deleted || own.is_some() {
+            return Ok(own);
+        }
+        let rows = record_count.ok_or_else(|| {
+            corrupt(format!(
+                "\"{path}\" inherits row ids, but its record_count is unknown"
+            ))
+        })?;
+        let after = next
+            .checked_add_unsigned(rows)
+            .ok_or_else(|| corrupt(format!("the row ids of \"{path}\" overflow")))?;
+        self.next_row_id = Some(after);
+        Ok(Some(next))
     }
 }
 

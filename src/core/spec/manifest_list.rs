@@ -91,6 +91,18 @@ impl ManifestFile {
         }
     }
 
+    /// About how many bytes of memory it takes.
+    pub fn memory(&self) -> usize {
+        let length = |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or(0, Vec::len);
+        let summaries = self.partitions.iter().flatten().map(|summary| {
+            size_of_val(summary) + length(&summary.lower_bound) + length(&summary.upper_bound)
+        });
+        size_of_val(self)
+            + self.manifest_path.len()
+            + length(&self.key_metadata)
+            + summaries.sum::<usize>()
+    }
+
     /// Whether it may hold live entries; `false` only if its counts say that it does not.
     pub fn may_have_live_files(&self) -> bool {
         self.added_files_count != Some(0) || self.existing_files_count != Some(0)

@@ -14,6 +14,7 @@ mod iso_text;
 mod json;
 pub mod manifest;
 pub mod manifest_fields;
+pub mod manifest_index;
 pub mod manifest_list;
 #[cfg(test)]
 mod metadata_strategies;
@@ -47,7 +48,7 @@ pub mod value;
 mod value_json;
 
 pub use calendar::CalendarDate;
-pub use data_file::{DataContent, DataFile, FileFormat};
+pub use data_file::{DataContent, DataFile, FileFormat, WantedStats};
 pub use deletion_vector::parse_deletion_vector;
 pub use expression::{
     Bounds, Check, Comparison, Cut, PossibleValues, Predicate, PruningLevels, RowFilter,
@@ -55,6 +56,7 @@ pub use expression::{
 };
 pub use file_stats::{ColumnStats, FileStats};
 pub use manifest::{ManifestEntry, ManifestEntryStatus, ManifestHeader, ManifestReader};
+pub use manifest_index::{EntryNumbers, Manifest, ManifestPartition};
 pub use manifest_list::{FieldSummary, ManifestContent, ManifestFile, read_manifest_list};
 pub use name_mapping::NameMapping;
 pub use partition::{PartitionField, PartitionSpec};

@@ -293,21 +293,28 @@ fn decimal(bytes: &[u8]) -> Result<i128> {
         .ok_or_else(|| corrupt(format!("{} bytes are no decimal of 38 digits", bytes.len())))
 }
 
-/// Where a manifest's schema has its partition record.
-pub(super) fn partition_fields<'a>(
-    root: &'a AvroSchema,
+/// The type of a manifest's partitions as its own schema has it.
+pub(super) fn partition_schema(
+    root: &AvroSchema,
     data_file_id: i32,
     partition_id: i32,
-) -> &'a [AvroField] {
-    let find = |fields: &'a [AvroField], id| {
-        fields
-            .iter()
-            .find(|field| field.id == Some(id))
-            .and_then(|field| field.schema.as_record())
-    };
-    root.as_record()
-        .and_then(|fields| find(fields, data_file_id))
-        .and_then(|fields| find(fields, partition_id))
+) -> Option<&Arc<AvroSchema>> {
+    fn find(record: &AvroSchema, id: i32) -> Option<&Arc<AvroSchema>> {
+        let mut fields = record.as_record()?.iter();
+        let field = fields.find(|field| field.id == Some(id))?;
+        Some(&field.schema)
+    }
+    find(find(root, data_file_id)?, partition_id)
+}
+
+/// Where a manifest's schema has its partition record.
+pub(super) fn partition_fields(
+    root: &AvroSchema,
+    data_file_id: i32,
+    partition_id: i32,
+) -> &[AvroField] {
+    partition_schema(root, data_file_id, partition_id)
+        .and_then(|schema| schema.as_record())
         .unwrap_or_default()
 }
 

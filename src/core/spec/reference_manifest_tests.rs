@@ -265,7 +265,7 @@ fn entries_with_column_sizes_only_are_otherwise_the_same() {
             .map(Result::unwrap)
             .collect();
         let sizes_only: Vec<_> = open(&manifest, read_testdata(name))
-            .with_sizes_only()
+            .with_stats(WantedStats::sizes_only())
             .map(Result::unwrap)
             .collect();
         assert_eq!(with.len(), sizes_only.len());

@@ -1,7 +1,10 @@
 //! What a directory of a store holds.
 //! No spec section: file system tables are found by listing.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+
+/// Files younger than this may change once more without a change of their time stamp.
+const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
 /// The content of a directory, one level deep.
 #[derive(Debug, Clone, Default)]
@@ -27,4 +30,18 @@ pub struct DirectoryEntry {
     pub modified: Option<SystemTime>,
     /// Changes when the file is replaced or its content changes.
     pub version: String,
+}
+
+impl DirectoryEntry {
+    /// Whether every later change of the file will show in its version.
+    pub fn is_settled(&self) -> bool {
+        is_settled(self.modified)
+    }
+}
+
+/// Whether every change of a file after this one will have another time stamp.
+pub(super) fn is_settled(modified: Option<SystemTime>) -> bool {
+    modified
+        .and_then(|modified| SystemTime::now().duration_since(modified).ok())
+        .is_some_and(|age| age > SETTLED_AFTER)
 }

@@ -1,6 +1,7 @@
 //! The local file system: from a resolved path to a regular file and its bytes.
 //! Spec: "Paths in Metadata"; the name of a file is taken byte for byte.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::ErrorKind as IoErrorKind;
 use std::ops::Range;
@@ -13,9 +14,10 @@ use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
 
-use super::directory::{Directory, DirectoryEntry};
+use super::directory::{Directory, DirectoryEntry, is_settled};
 use super::fault::error_chain;
 use super::location::Location;
+use super::metadata_cache::FileVersion;
 use super::reach::ResolvedPath;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -30,6 +32,8 @@ pub(super) struct LocalFile {
     /// How the object store calls the file; `None` where it has no name for it.
     object_path: Option<ObjectPath>,
     size: u64,
+    /// `None` where a later change might not show in it.
+    version: Option<String>,
     store: Arc<LocalFileSystem>,
 }
 
@@ -48,6 +52,7 @@ impl LocalFile {
             Ok(Self {
                 object_path: object_path(&store, &path),
                 size: metadata.len(),
+                version: is_settled(metadata.modified().ok()).then(|| version(&metadata)),
                 path,
                 store,
             })
@@ -57,6 +62,14 @@ impl LocalFile {
 
     pub(super) fn size(&self) -> u64 {
         self.size
+    }
+
+    /// Which file it is, and in which state; `None` where that cannot be told for sure.
+    pub(super) fn version(&self) -> Option<FileVersion> {
+        Some(FileVersion {
+            location: self.path.to_str()?.to_owned(),
+            version: self.version.clone()?,
+        })
     }
 
     /// The bytes of `range`, which must lie within the size.
@@ -92,6 +105,32 @@ impl LocalFile {
             Ok(bytes.into())
         })
         .await
+    }
+}
+
+/// Tells the versions of many files, most of them in the same few directories: links are followed once for each.
+#[derive(Default)]
+pub(super) struct LocalVersions {
+    /// Where directories really are; `None` outside of the reach.
+    directories: HashMap<String, Option<PathBuf>>,
+}
+
+impl LocalVersions {
+    /// As [`LocalFile::version`]; also `None` for what must be looked at more closely.
+    pub(super) fn of(&mut self, path: &ResolvedPath) -> Option<FileVersion> {
+        let (directory, name) = path.location().path().rsplit_once('/')?;
+        if !self.directories.contains_key(directory) {
+            let real = fs::canonicalize(format!("{directory}/")).ok();
+            let within = real.filter(|real| path.check_real_path(real).is_ok());
+            self.directories.insert(directory.to_owned(), within);
+        }
+        let real = self.directories.get(directory)?.as_ref()?.join(name);
+        let metadata = fs::symlink_metadata(&real).ok()?;
+        let is_settled = metadata.is_file() && is_settled(metadata.modified().ok());
+        Some(FileVersion {
+            version: is_settled.then(|| version(&metadata))?,
+            location: real.into_os_string().into_string().ok()?,
+        })
     }
 }
 
@@ -164,16 +203,15 @@ fn object_path(store: &LocalFileSystem, path: &Path) -> Option<ObjectPath> {
     (back.as_os_str() == path.as_os_str()).then_some(object_path)
 }
 
-/// Runs file system calls where they do not hold up other work, or right here without a runtime.
-async fn blocking<T, F>(work: F) -> Result<T>
+/// Runs what keeps a thread busy where it does not hold up other work, or right here without a runtime.
+pub(super) async fn blocking<T, F>(work: F) -> Result<T>
 where
     T: Send + 'static,
     F: FnOnce() -> Result<T> + Send + 'static,
 {
     match tokio::runtime::Handle::try_current() {
         Ok(runtime) => runtime.spawn_blocking(work).await.map_err(|error| {
-            Error::new(ErrorKind::Internal, "reading local files was interrupted")
-                .with_source(error)
+            Error::new(ErrorKind::Internal, "reading a file was interrupted").with_source(error)
         })?,
         Err(_) => work(),
     }

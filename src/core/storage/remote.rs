@@ -14,6 +14,7 @@ use super::directory::{Directory, DirectoryEntry};
 use super::fault::{file_error, is_broken_off, store_error};
 use super::http;
 use super::location::{Backend, Location};
+use super::metadata_cache::FileVersion;
 use super::stores::Store;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -49,6 +50,14 @@ impl<'a> RemoteFile<'a> {
             store,
             location,
         })
+    }
+
+    /// Which file it is, if nobody writes another under the same name; for who reaches the store in the same way.
+    pub(super) fn version(&self) -> FileVersion {
+        FileVersion {
+            location: format!("{} {}", self.store.id, self.location),
+            version: String::new(),
+        }
     }
 
     /// Size in bytes.

@@ -10,7 +10,8 @@ use object_store::coalesce_ranges;
 use object_store::local::LocalFileSystem;
 
 use super::directory::Directory;
-use super::local::{self, LocalFile};
+use super::local::{self, LocalFile, LocalVersions, blocking};
+use super::metadata_cache::{AnyParsed, AnyParser, FileVersion, MetadataCache, Parser, typed};
 use super::reach::ResolvedPath;
 use super::remote::{self, RemoteFile};
 use super::settings::StoreSettings;
@@ -55,12 +56,23 @@ pub struct Storage {
     local: Arc<LocalFileSystem>,
     settings: Arc<StoreSettings>,
     counters: Arc<StorageCounters>,
+    cache: Option<Arc<MetadataCache>>,
 }
 
 /// A file, found or at least named.
 enum File<'a> {
     Local(LocalFile, &'a ResolvedPath),
     Remote(RemoteFile<'a>),
+}
+
+impl File<'_> {
+    /// Which file it is, and in which state; `None` where that cannot be told for sure.
+    fn version(&self, parser: &dyn AnyParser) -> Option<FileVersion> {
+        match self {
+            File::Local(file, _) => file.version(),
+            File::Remote(file) => parser.has_unique_names().then(|| file.version()),
+        }
+    }
 }
 
 impl Storage {
@@ -75,6 +87,12 @@ impl Storage {
             settings: Arc::new(settings),
             ..Self::default()
         }
+    }
+
+    /// The same, which keeps parsed files in this cache.
+    #[must_use]
+    pub fn with_cache(self, cache: Option<Arc<MetadataCache>>) -> Self {
+        Self { cache, ..self }
     }
 
     /// What was read so far.
@@ -99,20 +117,89 @@ impl Storage {
     /// # Errors
     /// Besides those of [`Storage::read_ranges`], `Corrupt` for a file of more than 1 GiB.
     pub async fn read(&self, path: &ResolvedPath) -> Result<Bytes> {
-        match self.locate(path).await? {
-            File::Local(file, _) if file.size() > LARGEST_WHOLE_FILE => Err(Error::corrupt(
+        let file = self.locate(path).await?;
+        self.read_whole(&file).await
+    }
+
+    async fn read_whole(&self, file: &File<'_>) -> Result<Bytes> {
+        match file {
+            File::Local(found, path) if found.size() > LARGEST_WHOLE_FILE => Err(Error::corrupt(
                 path.location(),
                 format!(
                     "its size of {} bytes is more than a metadata file can have",
-                    file.size()
+                    found.size()
                 ),
             )),
-            File::Local(file, _) => {
-                let size = file.size();
-                self.fetch(&File::Local(file, path), 0..size).await
-            }
-            File::Remote(file) => self.counted(file.read(LARGEST_WHOLE_FILE).await),
+            File::Local(found, _) => self.fetch(file, 0..found.size()).await,
+            File::Remote(found) => self.counted(found.read(LARGEST_WHOLE_FILE).await),
         }
+    }
+
+    /// What `parser` makes of the whole file: kept from an earlier time where the file is still the same. Of a local
+    /// file it is looked at each time whether it is there, within reach and unchanged. In a remote store, that would
+    /// take as long as to read it: files are kept there whose names are never used again, for who comes with the same
+    /// settings.
+    ///
+    /// # Errors
+    /// Those of [`Storage::read`] and of the parser.
+    pub async fn read_parsed<P: Parser>(
+        &self,
+        path: &ResolvedPath,
+        parser: P,
+    ) -> Result<Arc<P::Parsed>> {
+        typed::<P>(self.read_any_parsed(path, Arc::new(parser)).await?)
+    }
+
+    /// As [`Storage::read_parsed`].
+    pub(super) async fn read_any_parsed(
+        &self,
+        path: &ResolvedPath,
+        parser: Arc<dyn AnyParser>,
+    ) -> Result<AnyParsed> {
+        let file = self.locate(path).await?;
+        let cache = self.cache.clone().zip(file.version(parser.as_ref()));
+        if let Some((cache, version)) = &cache
+            && let Some(parsed) = cache.get(version, parser.as_ref())
+        {
+            return Ok(parsed);
+        }
+        let content = self.read_whole(&file).await?;
+        blocking(move || {
+            let (parsed, size) = parser.parse_any(content)?;
+            if let Some((cache, version)) = cache {
+                cache.put(version, parser.as_ref(), Arc::clone(&parsed), size);
+            }
+            Ok(parsed)
+        })
+        .await
+    }
+
+    /// What [`Storage::read_any_parsed`] would give without reading.
+    pub(super) async fn kept_any_parsed(
+        &self,
+        wanted: Vec<Option<(ResolvedPath, Arc<dyn AnyParser>)>>,
+    ) -> Result<Vec<Option<AnyParsed>>> {
+        let Some(cache) = self.cache.clone().filter(|cache| cache.size() > 0) else {
+            return Ok(vec![None; wanted.len()]);
+        };
+        let settings = Arc::clone(&self.settings);
+        blocking(move || {
+            let mut versions = LocalVersions::default();
+            let kept = wanted.iter().map(|wanted| {
+                let (path, parser) = wanted.as_ref()?;
+                let location = path.location();
+                let version = if location.is_local() {
+                    versions.of(path)
+                } else {
+                    let store = stores::find(location, &settings).ok()?;
+                    let file = RemoteFile::new(store, location).ok()?;
+                    File::Remote(file).version(parser.as_ref())
+                };
+                cache.get(&version?, parser.as_ref())
+            });
+            Ok(kept.collect())
+        })
+        .await
     }
 
     /// The first bytes of a file, at most `length` of them.

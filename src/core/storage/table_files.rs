@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::location::Location;
 use super::reach::{Reach, ResolvedPath};
 use super::store::{Storage, StorageCounters};
-use super::{FileReader, RawPath};
+use super::{AnyParsed, AnyParser, FileReader, RawPath};
 use crate::error::{ErrorKind, Result};
 
 /// Reads what a table's metadata names.
@@ -102,6 +102,28 @@ impl FileReader for TableFiles {
     async fn size(&self, path: &RawPath) -> Result<u64> {
         self.storage.size(&self.resolve(path)?).await
     }
+
+    async fn read_any_parsed(
+        &self,
+        path: &RawPath,
+        parser: Arc<dyn AnyParser>,
+    ) -> Result<AnyParsed> {
+        self.storage
+            .read_any_parsed(&self.resolve(path)?, parser)
+            .await
+    }
+
+    async fn kept_any_parsed(
+        &self,
+        wanted: Vec<(RawPath, Arc<dyn AnyParser>)>,
+    ) -> Result<Vec<Option<AnyParsed>>> {
+        // Who asks for a file that may not be read is told when it is read.
+        let resolved = wanted
+            .into_iter()
+            .map(|(path, parser)| Some((self.resolve(&path).ok()?, parser)))
+            .collect();
+        self.storage.kept_any_parsed(resolved).await
+    }
 }
 
 #[cfg(test)]
@@ -109,7 +131,10 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
     use std::path::Path;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, SystemTime};
 
+    use super::super::{MetadataCache, Parser, kept_parsed, read_parsed};
     use super::*;
 
     /// Names that URL handling, globbing or the object store's own rules would change.
@@ -157,6 +182,108 @@ mod tests {
 
     fn raw(path: impl AsRef<Path>) -> RawPath {
         RawPath(path.as_ref().to_str().expect("UTF-8").to_owned())
+    }
+
+    /// Text, as often as it was parsed.
+    struct Text(Arc<AtomicUsize>);
+
+    impl Parser for Text {
+        type Parsed = Bytes;
+        const UNIQUE_NAMES: bool = false;
+
+        fn parse(&self, content: Bytes) -> Result<Bytes> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(content)
+        }
+
+        fn size(content: &Bytes) -> usize {
+            content.len()
+        }
+
+        fn accepts(&self, _: &Bytes) -> bool {
+            true
+        }
+    }
+
+    /// Makes a file as old as it must be to be told from what it may become.
+    fn settle(path: &str, seconds: u64) {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let file = fs::File::options().write(true).open(path).expect("a file");
+        file.set_modified(time).expect("a time");
+    }
+
+    #[tokio::test]
+    async fn parsed_files_are_kept_as_long_as_they_stay_the_same() {
+        let (_keep, root) = temporary();
+        let table = format!("{root}/wh/t");
+        let path = format!("{table}/a");
+        let cache = MetadataCache::new(1 << 20);
+        let parsed = Arc::new(AtomicUsize::new(0));
+        let reader = |places: &[&str]| {
+            let parse = |text: &str| Location::parse(text).expect("a location");
+            let places: Vec<_> = places.iter().map(|place| parse(place)).collect();
+            let [table, others @ ..] = places.as_slice() else {
+                panic!("no table");
+            };
+            let reach = Reach::new(table.clone(), others.iter().cloned());
+            let storage = Storage::new().with_cache(Some(Arc::clone(&cache)));
+            TableFiles::new(storage, reach, &table.to_string(), false)
+        };
+        let read = async |files: &TableFiles| -> Result<(Bytes, usize)> {
+            let content = read_parsed(files, &raw(&path), Text(Arc::clone(&parsed))).await?;
+            Ok((content.as_ref().clone(), parsed.load(Ordering::Relaxed)))
+        };
+        let ours = reader(&[&table]);
+        // A file that was just written may change unseen.
+        write(&path, "one");
+        assert_eq!(read(&ours).await.expect("read"), ("one".into(), 1));
+        assert_eq!(read(&ours).await.expect("read"), ("one".into(), 2));
+        settle(&path, 1000);
+        for _ in 0..3 {
+            assert_eq!(read(&ours).await.expect("read"), ("one".into(), 3));
+        }
+        assert_eq!(ours.counters().bytes_read(), 9);
+        // Rewritten with the same size, at the same time; then replaced by another file of both.
+        fs::write(&path, "two").expect("written");
+        settle(&path, 1000);
+        assert_eq!(read(&ours).await.expect("read"), ("two".into(), 4));
+        write(&format!("{table}/b"), "six");
+        settle(&format!("{table}/b"), 1000);
+        fs::rename(format!("{table}/b"), &path).expect("renamed");
+        assert_eq!(read(&ours).await.expect("read"), ("six".into(), 5));
+        // Many are looked for at once: those that are kept, within reach and no links are found.
+        symlink("a", format!("{table}/link")).expect("a link");
+        let names = ["a", "link", "missing", "../t/a", "", "a"];
+        let wanted: Vec<_> = names
+            .iter()
+            .map(|name| {
+                (
+                    raw(format!("{table}/{name}")),
+                    Arc::new(Text(Arc::clone(&parsed))),
+                )
+            })
+            .collect();
+        let found = async |files: &TableFiles| -> Vec<bool> {
+            let kept = kept_parsed(files, &wanted).await.expect("found");
+            kept.iter().map(Option::is_some).collect()
+        };
+        assert_eq!(found(&ours).await, [true, false, false, false, false, true]);
+        assert_eq!(
+            found(&reader(&[&format!("{root}/other")])).await,
+            [false; 6]
+        );
+        // Another table finds it only if it may read it.
+        let other = reader(&[&format!("{root}/other")]);
+        assert_eq!(kind(read(&other).await), ErrorKind::PermissionDenied);
+        let warehouse = reader(&[&format!("{root}/other"), &format!("{root}/wh")]);
+        assert_eq!(read(&warehouse).await.expect("read"), ("six".into(), 5));
+        cache.set_capacity(0);
+        assert_eq!(read(&ours).await.expect("read"), ("six".into(), 6));
+        // What is gone is not found again.
+        cache.set_capacity(1000);
+        assert_eq!(read(&ours).await.expect("read"), ("six".into(), 7));
+        fs::remove_file(&path).expect("removed");
+        assert_eq!(kind(read(&ours).await), ErrorKind::FileNotFound);
     }
 
     fn kind<T: std::fmt::Debug>(result: Result<T>) -> ErrorKind {

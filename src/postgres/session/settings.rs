@@ -13,6 +13,9 @@ use crate::options::known::kind;
 static SCAN_THREADS: GucSetting<i32> = GucSetting::<i32>::new(0);
 static SCAN_MEMORY: GucSetting<i32> = GucSetting::<i32>::new(256 * 1024);
 
+static METADATA_CACHE: GucSetting<bool> = GucSetting::<bool>::new(true);
+static METADATA_CACHE_SIZE: GucSetting<i32> = GucSetting::<i32>::new(64 * 1024);
+
 static ENABLE_PARTITION_PRUNING: GucSetting<bool> = GucSetting::<bool>::new(true);
 static ENABLE_METRICS_PRUNING: GucSetting<bool> = GucSetting::<bool>::new(true);
 static ENABLE_ROW_GROUP_PRUNING: GucSetting<bool> = GucSetting::<bool>::new(true);
@@ -42,6 +45,24 @@ pub fn define() {
         c"A single row group that needs more is read alone.",
         &SCAN_MEMORY,
         1024,
+        i32::MAX,
+        GucContext::Userset,
+        GucFlags::UNIT_KB,
+    );
+    GucRegistry::define_bool_guc(
+        c"iceberg_fdw.metadata_cache",
+        c"Keeps the metadata of tables in memory between queries.",
+        c"A file that has changed is read anew; which metadata is current is looked up for each query.",
+        &METADATA_CACHE,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"iceberg_fdw.metadata_cache_size",
+        c"Memory in which a session keeps the metadata of tables between queries.",
+        c"What was not used for longest makes room first.",
+        &METADATA_CACHE_SIZE,
+        64,
         i32::MAX,
         GucContext::Userset,
         GucFlags::UNIT_KB,
@@ -201,6 +222,15 @@ pub fn enable_pushdown() -> bool {
     ENABLE_PUSHDOWN.get()
 }
 
+/// Bytes of metadata that the session may keep; 0 where it keeps none.
+pub fn metadata_cache_size() -> usize {
+    if METADATA_CACHE.get() {
+        kilobytes(&METADATA_CACHE_SIZE)
+    } else {
+        0
+    }
+}
+
 /// Threads that decode one scan; at least 1.
 pub fn scan_threads() -> usize {
     match usize::try_from(SCAN_THREADS.get()) {
@@ -211,7 +241,11 @@ pub fn scan_threads() -> usize {
 
 /// Bytes that one scan may hold ahead of the query.
 pub fn scan_memory() -> usize {
-    usize::try_from(SCAN_MEMORY.get())
+    kilobytes(&SCAN_MEMORY)
+}
+
+fn kilobytes(setting: &GucSetting<i32>) -> usize {
+    usize::try_from(setting.get())
         .unwrap_or(0)
         .saturating_mul(1024)
 }

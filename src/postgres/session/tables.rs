@@ -8,6 +8,7 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, EState};
 use pgrx::{PgXactCallbackEvent, register_xact_callback};
 
+use super::metadata_cache::metadata_cache;
 use super::wait;
 
 /// For whom a table is opened.
@@ -67,7 +68,8 @@ fn open_or_find(
         return table;
     }
     let opening = choose(options.clone());
-    let table = wait(async move { catalog::open_table(opening).await });
+    let cache = Some(metadata_cache());
+    let table = wait(async move { catalog::open_cached_table(opening, cache).await });
     if let Some(holder) = holder {
         keep(holder, scope, options, table.clone());
     }

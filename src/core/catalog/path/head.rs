@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io::{ErrorKind as IoErrorKind, Read};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
 
 use flate2::read::MultiGzDecoder;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -20,9 +19,6 @@ const START_LENGTH: u64 = 8 * 1024;
 /// No metadata file unpacks to more than this (1 GiB); a gzip file can claim a thousand times its
 /// own size.
 const LARGEST_UNPACKED: u64 = 1 << 30;
-
-/// Files younger than this may change once more without a change of their time stamp.
-const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
 /// Beyond this many files the cache starts anew.
 const CACHED_HEADS: usize = 20_000;
@@ -80,7 +76,7 @@ impl MetadataHead {
             Ok(Scanned::Incomplete) => Err("the file ends within the JSON text".to_owned()),
             Err(reason) => Err(reason),
         };
-        if is_settled(entry) {
+        if entry.is_settled() {
             CACHE.put(key, head.clone());
         }
         Ok(head)
@@ -185,13 +181,6 @@ impl HeadCache {
         }
         heads.insert(key, Arc::new(head));
     }
-}
-
-fn is_settled(entry: &DirectoryEntry) -> bool {
-    entry
-        .modified
-        .and_then(|modified| SystemTime::now().duration_since(modified).ok())
-        .is_some_and(|age| age > SETTLED_AFTER)
 }
 
 /// An error for a metadata file that was chosen but cannot be understood.

@@ -2,6 +2,7 @@
 //! Spec: "File System Tables".
 
 mod candidates;
+mod content;
 mod file_name;
 mod head;
 mod listing;
@@ -13,6 +14,7 @@ use super::{Catalog, Table, TableIdent, TableListing, TableOptions, open_table, 
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Location, Storage, StoreSettings};
 
+pub use content::MetadataContent;
 pub(super) use resolve::names_metadata_file;
 pub use resolve::{MetadataSelection, ResolvedMetadata, resolve_metadata_file};
 

@@ -9,10 +9,10 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use uuid::Uuid;
 
 use super::candidates::{Candidates, METADATA_DIRECTORY, not_found};
+use super::content::{MetadataContent, MetadataParser};
 use super::file_name::is_metadata_file;
 use super::head::{MetadataHead, not_metadata};
 use crate::error::{Error, ErrorKind, Result};
@@ -42,8 +42,8 @@ pub struct ResolvedMetadata {
     pub table: Location,
     /// What the table may read.
     pub reach: Arc<Reach>,
-    /// The content of the file as it is stored, perhaps packed with gzip.
-    pub bytes: Bytes,
+    /// The content of the file.
+    pub content: Arc<MetadataContent>,
 }
 
 /// Finds and reads the current metadata file of the table at `location`, which is the table's
@@ -75,7 +75,7 @@ pub async fn resolve_metadata_file(
         (Some(path), None) => Some(file_in_table(&table, path)?),
         (None, named) => named,
     };
-    let (path, bytes) = match named {
+    let (path, content) = match named {
         Some(file) => read_named(storage, &reach, file).await?,
         None => {
             let uuid = parse_uuid(selection)?;
@@ -86,7 +86,7 @@ pub async fn resolve_metadata_file(
         file: path.location().clone(),
         table,
         reach,
-        bytes,
+        content,
     })
 }
 
@@ -146,10 +146,9 @@ async fn read_named(
     storage: &Storage,
     reach: &Arc<Reach>,
     file: Location,
-) -> Result<(ResolvedPath, Bytes)> {
+) -> Result<(ResolvedPath, Arc<MetadataContent>)> {
     let path = reach.check(file)?;
-    let bytes = storage
-        .read(&path)
+    let content = read_content(storage, &path)
         .await
         .map_err(|error| match error.kind() {
             ErrorKind::FileNotFound => not_found(format!(
@@ -159,8 +158,18 @@ async fn read_named(
             .with_source(error),
             _ => error,
         })?;
-    MetadataHead::of_file(&bytes).map_err(|reason| not_metadata(path.location(), &reason))?;
-    Ok((path, bytes))
+    head_of(&path, &content)?;
+    Ok((path, content))
+}
+
+async fn read_content(storage: &Storage, path: &ResolvedPath) -> Result<Arc<MetadataContent>> {
+    storage.read_parsed(path, MetadataParser).await
+}
+
+/// The head of a file that was chosen, which must have one.
+fn head_of<'a>(path: &ResolvedPath, content: &'a MetadataContent) -> Result<&'a MetadataHead> {
+    let head = content.head().as_ref();
+    head.map_err(|reason| not_metadata(path.location(), reason))
 }
 
 async fn choose_and_read(
@@ -168,7 +177,7 @@ async fn choose_and_read(
     reach: &Arc<Reach>,
     uuid: Option<Uuid>,
     by_last_updated: bool,
-) -> Result<(ResolvedPath, Bytes)> {
+) -> Result<(ResolvedPath, Arc<MetadataContent>)> {
     let mut attempt = 0;
     loop {
         attempt += 1;
@@ -177,15 +186,17 @@ async fn choose_and_read(
             continue;
         }
         let chosen = candidates.choose(storage, uuid, by_last_updated).await?;
-        match storage.read(&chosen.path).await {
+        match read_content(storage, &chosen.path).await {
             Err(error) if error.kind() == ErrorKind::FileNotFound && attempt < ATTEMPTS => continue,
             Err(error) => return Err(error),
-            Ok(bytes) => {
-                let head = MetadataHead::of_file(&bytes)
-                    .map_err(|reason| not_metadata(chosen.path.location(), &reason))?;
-                let is_as_chosen = chosen.head.as_ref().is_none_or(|seen| *seen == Ok(head));
+            Ok(content) => {
+                let head = head_of(&chosen.path, &content)?;
+                let is_as_chosen = chosen
+                    .head
+                    .as_ref()
+                    .is_none_or(|seen| seen.as_ref() == Ok(head));
                 if is_as_chosen {
-                    return Ok((chosen.path, bytes));
+                    return Ok((chosen.path, content));
                 }
                 if attempt >= ATTEMPTS {
                     return Err(Error::corrupt(

@@ -271,6 +271,8 @@ fn a_bloom_filter_is_asked_for_the_value_as_the_file_stores_it() {
     };
     assert_eq!(as_timestamp(-86_400_000_000), (vec![0], 1));
     assert_eq!(as_timestamp(-86_399_999_999), (vec![], 2));
+    // A microsecond beside the start of a day that is there.
+    assert_eq!(as_timestamp(-86_400_000_001), (vec![], 2));
     for precision in [9, 18, 38] {
         let decimals: ArrayRef = Arc::new(
             Decimal128Array::from(vec![-150, 150])

@@ -2,14 +2,17 @@
 //! Avro specification: "Object Container Files".
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use apache_avro::Codec;
 use bytes::Bytes;
+use flate2::{Decompress, FlushDecompress, Status};
 
 use super::corrupt;
 use super::decode::Decoder;
+use super::known_schemas;
 use super::schema::AvroSchema;
 use crate::error::{Error, Result};
 
@@ -63,7 +66,7 @@ impl AvroHeader {
         let schema = key_values
             .get("avro.schema")
             .ok_or_else(|| corrupt("its header has no Avro schema"))?;
-        let schema = AvroSchema::parse(schema)?;
+        let schema = known_schemas::parse(schema)?;
         let codec = codec(key_values.get("avro.codec"))?;
         Ok(Self {
             length: content.len() - decoder.remaining(),
@@ -96,16 +99,16 @@ impl AvroHeader {
         if decoder.take(SYNC_LENGTH)? != self.sync {
             return Err(corrupt("a block does not end with the file's sync marker"));
         }
-        let block = if self.codec == Codec::Null {
-            rest.slice_ref(stored)
-        } else {
-            // The crate holds every decompression in the process against this bound.
-            apache_avro::util::max_allocation_bytes(MAX_BLOCK_BYTES);
-            let mut block = stored.to_vec();
-            self.codec
-                .decompress(&mut block)
-                .map_err(|error| corrupt(format!("a block cannot be decompressed: {error}")))?;
-            Bytes::from(block)
+        let block = match self.codec {
+            Codec::Null => rest.slice_ref(stored),
+            Codec::Deflate(_) => inflate(stored)?,
+            codec => {
+                // The crate holds every decompression in the process against this bound.
+                apache_avro::util::max_allocation_bytes(MAX_BLOCK_BYTES);
+                let mut block = stored.to_vec();
+                codec.decompress(&mut block).map_err(not_decompressed)?;
+                Bytes::from(block)
+            }
         };
         let left = decoder.remaining();
         *rest = rest.slice(rest.len() - left..);
@@ -214,6 +217,35 @@ impl AvroFile {
         self.block = self.block.slice(self.block.len() - left..);
         Ok(Some(record))
     }
+}
+
+/// Decompresses what the codec "deflate" made, which is what most writers use.
+fn inflate(stored: &[u8]) -> Result<Bytes> {
+    let mut inflater = Decompress::new(false);
+    let mut block = Vec::with_capacity(stored.len().saturating_mul(3).clamp(64, MAX_BLOCK_BYTES));
+    loop {
+        let consumed = usize::try_from(inflater.total_in()).unwrap_or(usize::MAX);
+        let rest = stored.get(consumed..).unwrap_or_default();
+        let status = inflater
+            .decompress_vec(rest, &mut block, FlushDecompress::Finish)
+            .map_err(not_decompressed)?;
+        match status {
+            Status::StreamEnd => return Ok(block.into()),
+            _ if block.len() < block.capacity() => {
+                return Err(not_decompressed("its end is missing"));
+            }
+            _ if block.len() >= MAX_BLOCK_BYTES => {
+                return Err(not_decompressed(format!(
+                    "it would have more than {MAX_BLOCK_BYTES} bytes"
+                )));
+            }
+            _ => block.reserve_exact(block.len().min(MAX_BLOCK_BYTES - block.len())),
+        }
+    }
+}
+
+fn not_decompressed(why: impl Display) -> Error {
+    corrupt(format!("a block cannot be decompressed: {why}"))
 }
 
 fn read_key_values(decoder: &mut Decoder<'_>, content: &Bytes) -> Result<BTreeMap<String, Bytes>> {

@@ -23,6 +23,12 @@ impl<'a> Decoder<'a> {
         self.rest.len()
     }
 
+    /// What another decoder, which goes on from here, has passed over.
+    pub fn up_to(&self, further: &Self) -> &'a [u8] {
+        let passed = self.rest.len().saturating_sub(further.rest.len());
+        self.rest.get(..passed).unwrap_or_default()
+    }
+
     /// The next so many bytes.
     pub fn take(&mut self, length: usize) -> Result<&'a [u8]> {
         let (taken, rest) = self
@@ -34,7 +40,19 @@ impl<'a> Decoder<'a> {
     }
 
     /// A zig-zag varint.
+    #[inline]
     pub fn varint(&mut self) -> Result<i64> {
+        match self.rest {
+            // Most are of one byte.
+            [byte, rest @ ..] if *byte < 0x80 => {
+                self.rest = rest;
+                Ok(i64::from(byte >> 1) ^ -i64::from(byte & 1))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<i64> {
         let mut encoded = 0u64;
         for (index, &byte) in self.rest.iter().enumerate().take(10) {
             if index == 9 && byte > 1 {
@@ -143,10 +161,10 @@ impl<'a> Decoder<'a> {
 
     /// A record: calls `read` for every field in the writer's order, which must read or skip the
     /// field's value. `false` for null.
-    pub fn record(
+    pub fn record<'s>(
         &mut self,
-        schema: &AvroSchema,
-        mut read: impl FnMut(&AvroField, &mut Self) -> Result<()>,
+        schema: &'s AvroSchema,
+        mut read: impl FnMut(&'s AvroField, &mut Self) -> Result<()>,
     ) -> Result<bool> {
         let schema = self.branch(schema)?;
         match &schema.avro_type {
@@ -270,7 +288,7 @@ impl<'a> Decoder<'a> {
             AvroType::Double => self.take(8).map(drop),
             AvroType::Bytes | AvroType::String => self.length_prefixed().map(drop),
             AvroType::Fixed(size) => self.take(*size).map(drop),
-            AvroType::Array(element) => self.blocks(|decoder| decoder.skip(element)),
+            AvroType::Array(element) => self.skip_list(element),
             AvroType::Map(value) => self.blocks(|decoder| {
                 decoder.length_prefixed()?;
                 decoder.skip(value)
@@ -283,6 +301,36 @@ impl<'a> Decoder<'a> {
             }
             // `branch` ends at a type that is no union.
             AvroType::Union(_) => Ok(()),
+        }
+    }
+}
+
+impl Decoder<'_> {
+    /// Passes over the elements of a list. The metrics of manifests, most of their bytes, are lists of a number and another
+    /// number or bytes: for these, what an element is made of is not looked up each time.
+    fn skip_list(&mut self, element: &AvroSchema) -> Result<()> {
+        let is_number =
+            |schema: &AvroSchema| matches!(schema.avro_type, AvroType::Int | AvroType::Long);
+        match &element.avro_type {
+            AvroType::Record(fields) => match fields.as_slice() {
+                [key, value] if is_number(&key.schema) && is_number(&value.schema) => {
+                    self.blocks(|decoder| {
+                        decoder.varint()?;
+                        decoder.varint().map(drop)
+                    })
+                }
+                [key, value]
+                    if is_number(&key.schema)
+                        && matches!(value.schema.avro_type, AvroType::Bytes) =>
+                {
+                    self.blocks(|decoder| {
+                        decoder.varint()?;
+                        decoder.length_prefixed().map(drop)
+                    })
+                }
+                _ => self.blocks(|decoder| decoder.skip(element)),
+            },
+            _ => self.blocks(|decoder| decoder.skip(element)),
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod container;
 mod decode;
+mod known_schemas;
 mod schema;
 
 pub use container::{AvroFile, AvroHeader, MAX_BLOCK_BYTES, SYNC_LENGTH};

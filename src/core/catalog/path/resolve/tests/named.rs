@@ -141,7 +141,7 @@ async fn where_there_is_no_table() {
             "{error}"
         );
     }
-    let remote = table.resolve_at("s3://bucket/t", &newest()).await;
+    let remote = table.resolve_at("hdfs://namenode/t", &newest()).await;
     assert_eq!(
         remote.map_err(|error| error.kind()),
         Err(ErrorKind::NotSupported)
