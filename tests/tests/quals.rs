@@ -9,9 +9,12 @@ use arrow::array::{
     Time64MicrosecondArray, TimestampMicrosecondArray, TimestampNanosecondArray,
 };
 use arrow::buffer::NullBuffer;
-use iceberg_fdw_tests::database::{Database, foreign_table, lines, quoted, text_rows};
+use iceberg_fdw_tests::database::{
+    Database, administrator, foreign_table, lines, quoted, text_rows, text_value,
+};
 use iceberg_fdw_tests::failure;
 use iceberg_fdw_tests::synthetic::{Directory, Table, field_with_id};
+use libtest_mimic::{Arguments, Trial};
 use postgres::Client;
 use serde_json::json;
 
@@ -387,7 +390,6 @@ fn check_constants(client: &mut Client, table: &str, by: By, column: &str, const
     }
 }
 
-#[test]
 fn integers_compare_to_numbers_of_every_type() {
     let mut t = tables();
     let ints = [
@@ -443,7 +445,6 @@ fn integers_compare_to_numbers_of_every_type() {
     );
 }
 
-#[test]
 fn infinite_numerics_are_beyond_every_number() {
     let mut t = tables();
     for column in ["i", "l", "n"] {
@@ -457,7 +458,6 @@ fn infinite_numerics_are_beyond_every_number() {
     }
 }
 
-#[test]
 fn decimals_compare_to_constants_with_more_digits() {
     let mut t = tables();
     let constants = [
@@ -485,7 +485,6 @@ fn decimals_compare_to_constants_with_more_digits() {
     check_constants(&mut t.client, "w", Reader, "n", &constants);
 }
 
-#[test]
 fn decimals_have_as_many_digits_as_there_can_be() {
     let directory = Directory::new();
     let greatest = 10_i128.pow(38) - 1;
@@ -536,7 +535,6 @@ fn decimals_have_as_many_digits_as_there_can_be() {
     }
 }
 
-#[test]
 fn floating_point_numbers_have_postgres_order() {
     let mut t = tables();
     let constants = [
@@ -572,7 +570,6 @@ fn floating_point_numbers_have_postgres_order() {
     );
 }
 
-#[test]
 fn dates_and_times_compare_across_types() {
     let mut t = tables();
     let without_zone = [
@@ -618,7 +615,6 @@ fn dates_and_times_compare_across_types() {
     check_constants(&mut t.client, "w", Reader, "tz", &["'2025-03-30'"]);
 }
 
-#[test]
 fn the_sessions_time_zone_does_not_move_rows() {
     let mut t = tables();
     for zone in [
@@ -668,7 +664,6 @@ fn the_sessions_time_zone_does_not_move_rows() {
     }
 }
 
-#[test]
 fn functions_of_times_that_keep_their_order() {
     let mut t = tables();
     check_all(
@@ -724,7 +719,6 @@ fn functions_of_times_that_keep_their_order() {
     same(&mut t.client, "t", "date_trunc(NULL, ts) IS NULL");
 }
 
-#[test]
 fn transforms_of_iceberg() {
     let mut t = tables();
     check_all(
@@ -797,7 +791,6 @@ fn transforms_of_iceberg() {
     check(&mut t.client, "w", Reader, "iceberg.bucket(4, s) = 1");
 }
 
-#[test]
 fn rows_that_raise_errors_are_never_left_out() {
     let directory = Directory::new();
     // The last hour that an integer holds, and the one after; 294000 AD; 500000 AD.
@@ -854,7 +847,6 @@ fn rows_that_raise_errors_are_never_left_out() {
     }
 }
 
-#[test]
 fn transforms_are_those_of_the_specification() {
     let database = Database::new();
     let mut client = database.connect();
@@ -919,7 +911,6 @@ fn transforms_are_those_of_the_specification() {
     }
 }
 
-#[test]
 fn texts_under_the_c_collation() {
     let mut t = tables();
     let constants = [
@@ -967,7 +958,6 @@ fn texts_under_the_c_collation() {
     );
 }
 
-#[test]
 fn texts_under_other_collations_are_equal_but_not_ordered() {
     let mut t = tables();
     t.client
@@ -1009,7 +999,6 @@ fn texts_under_other_collations_are_equal_but_not_ordered() {
     check(&mut t.client, "t", Reader, "s = 'ä'");
 }
 
-#[test]
 fn like_is_a_prefix_up_to_the_first_wildcard() {
     let mut t = tables();
     for table in ["t", "w"] {
@@ -1062,7 +1051,6 @@ fn like_is_a_prefix_up_to_the_first_wildcard() {
     check(&mut t.client, "t", Postgres, "b LIKE 'a_'");
 }
 
-#[test]
 fn bytes_uuids_and_booleans() {
     let mut t = tables();
     check_constants(
@@ -1119,7 +1107,6 @@ fn bytes_uuids_and_booleans() {
     }
 }
 
-#[test]
 fn lists_of_constants() {
     let mut t = tables();
     check_all(
@@ -1165,7 +1152,6 @@ fn lists_of_constants() {
     );
 }
 
-#[test]
 fn nulls_and_nested_logic() {
     let mut t = tables();
     check_all(
@@ -1227,7 +1213,6 @@ fn nulls_and_nested_logic() {
     );
 }
 
-#[test]
 fn operators_of_others_are_left_to_postgres() {
     let mut t = tables();
     t.client
@@ -1245,7 +1230,6 @@ fn operators_of_others_are_left_to_postgres() {
     );
 }
 
-#[test]
 fn parameters_of_generic_plans() {
     let mut t = tables();
     t.client
@@ -1379,7 +1363,6 @@ fn parameters_of_generic_plans() {
     }
 }
 
-#[test]
 fn stable_expressions_are_evaluated_when_a_scan_begins() {
     let mut t = tables();
     t.client
@@ -1430,7 +1413,6 @@ fn stable_expressions_are_evaluated_when_a_scan_begins() {
     assert_eq!(in_utc, count(&mut t.client, "tz = '2025-03-30 00:00+00'"));
 }
 
-#[test]
 fn values_of_other_relations_and_subqueries() {
     let mut t = tables();
     for query in [
@@ -1465,7 +1447,6 @@ fn values_of_other_relations_and_subqueries() {
     }
 }
 
-#[test]
 fn variables_of_functions() {
     let mut t = tables();
     t.client
@@ -1493,7 +1474,6 @@ fn variables_of_functions() {
     }
 }
 
-#[test]
 fn switches_change_who_checks_and_not_what_is_found() {
     let mut t = tables();
     for setting in [
@@ -1530,7 +1510,6 @@ fn switches_change_who_checks_and_not_what_is_found() {
     );
 }
 
-#[test]
 fn databases_in_other_encodings() {
     for encoding in ["LATIN1", "SQL_ASCII", "EUC_JP"] {
         let directory = Directory::new();
@@ -1599,7 +1578,6 @@ fn databases_in_other_encodings() {
     }
 }
 
-#[test]
 fn columns_without_values_are_null() {
     let directory = Directory::new();
     let location = Table::new(directory.path())
@@ -1658,7 +1636,6 @@ fn columns_without_values_are_null() {
     }
 }
 
-#[test]
 fn domains_and_json_are_checked_when_they_are_read() {
     let mut t = tables();
     let location = lines(
@@ -1711,7 +1688,6 @@ fn domains_and_json_are_checked_when_they_are_read() {
     );
 }
 
-#[test]
 fn security_barriers_hold_back_what_may_leak() {
     let mut t = tables();
     t.client
@@ -1738,7 +1714,6 @@ fn security_barriers_hold_back_what_may_leak() {
     );
 }
 
-#[test]
 fn conditions_without_end_are_left_to_postgres() {
     let mut t = tables();
     let mut condition = "i = 7".to_owned();
@@ -1758,4 +1733,120 @@ fn conditions_without_end_are_left_to_postgres() {
         "t",
         &format!("i NOT IN ({})", list.join(",")),
     );
+}
+
+/// Why a test of ICU's collations cannot run, if it cannot.
+fn without_icu() -> Option<String> {
+    let icu = "SELECT count(*) FROM pg_collation WHERE collprovider = 'i'";
+    let count = text_value(&mut administrator(), icu).expect("a count");
+    (count.as_deref() == Some("0")).then(|| "the server is built without ICU".to_owned())
+}
+
+fn main() {
+    let tests: Vec<(&str, fn())> = vec![
+        (
+            "integers_compare_to_numbers_of_every_type",
+            integers_compare_to_numbers_of_every_type,
+        ),
+        (
+            "infinite_numerics_are_beyond_every_number",
+            infinite_numerics_are_beyond_every_number,
+        ),
+        (
+            "decimals_compare_to_constants_with_more_digits",
+            decimals_compare_to_constants_with_more_digits,
+        ),
+        (
+            "decimals_have_as_many_digits_as_there_can_be",
+            decimals_have_as_many_digits_as_there_can_be,
+        ),
+        (
+            "floating_point_numbers_have_postgres_order",
+            floating_point_numbers_have_postgres_order,
+        ),
+        (
+            "dates_and_times_compare_across_types",
+            dates_and_times_compare_across_types,
+        ),
+        (
+            "the_sessions_time_zone_does_not_move_rows",
+            the_sessions_time_zone_does_not_move_rows,
+        ),
+        (
+            "functions_of_times_that_keep_their_order",
+            functions_of_times_that_keep_their_order,
+        ),
+        ("transforms_of_iceberg", transforms_of_iceberg),
+        (
+            "rows_that_raise_errors_are_never_left_out",
+            rows_that_raise_errors_are_never_left_out,
+        ),
+        (
+            "transforms_are_those_of_the_specification",
+            transforms_are_those_of_the_specification,
+        ),
+        ("texts_under_the_c_collation", texts_under_the_c_collation),
+        (
+            "like_is_a_prefix_up_to_the_first_wildcard",
+            like_is_a_prefix_up_to_the_first_wildcard,
+        ),
+        ("bytes_uuids_and_booleans", bytes_uuids_and_booleans),
+        ("lists_of_constants", lists_of_constants),
+        ("nulls_and_nested_logic", nulls_and_nested_logic),
+        (
+            "operators_of_others_are_left_to_postgres",
+            operators_of_others_are_left_to_postgres,
+        ),
+        ("parameters_of_generic_plans", parameters_of_generic_plans),
+        (
+            "stable_expressions_are_evaluated_when_a_scan_begins",
+            stable_expressions_are_evaluated_when_a_scan_begins,
+        ),
+        (
+            "values_of_other_relations_and_subqueries",
+            values_of_other_relations_and_subqueries,
+        ),
+        ("variables_of_functions", variables_of_functions),
+        (
+            "switches_change_who_checks_and_not_what_is_found",
+            switches_change_who_checks_and_not_what_is_found,
+        ),
+        ("databases_in_other_encodings", databases_in_other_encodings),
+        (
+            "columns_without_values_are_null",
+            columns_without_values_are_null,
+        ),
+        (
+            "domains_and_json_are_checked_when_they_are_read",
+            domains_and_json_are_checked_when_they_are_read,
+        ),
+        (
+            "security_barriers_hold_back_what_may_leak",
+            security_barriers_hold_back_what_may_leak,
+        ),
+        (
+            "conditions_without_end_are_left_to_postgres",
+            conditions_without_end_are_left_to_postgres,
+        ),
+    ];
+    let mut trials: Vec<_> = tests
+        .into_iter()
+        .map(|(name, test)| {
+            Trial::test(name, move || {
+                test();
+                Ok(())
+            })
+        })
+        .collect();
+    let name = "texts_under_other_collations_are_equal_but_not_ordered";
+    trials.push(match without_icu() {
+        None => Trial::test(name, || {
+            texts_under_other_collations_are_equal_but_not_ordered();
+            Ok(())
+        }),
+        Some(reason) => Trial::test(name, || Ok(()))
+            .with_kind(reason)
+            .with_ignored_flag(true),
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
