@@ -53,13 +53,17 @@ fn truncate_is_refused() {
 
 #[test]
 fn copy_into_it_is_refused() {
-    let (_database, mut client) = products();
-    let copied = client
-        .copy_in("COPY products (id, title) FROM STDIN")
-        .and_then(|mut copy| {
-            // The server may have refused already: what it says is read at the end.
-            let _ = copy.write_all(b"13\tKite\n");
-            copy.finish()
-        });
+    let copy_in = || {
+        let (_database, mut client) = products();
+        let mut copy = client.copy_in("COPY products (id, title) FROM STDIN")?;
+        // The server may have refused already: what it says is read at the end.
+        let _ = copy.write_all(b"13\tKite\n");
+        copy.finish()
+    };
+    // This client sometimes takes the refusal for an answer to something else, and then shows no message of the server.
+    let copied = (0..10)
+        .map(|_| copy_in())
+        .find(|copied| !matches!(copied, Err(error) if error.as_db_error().is_none()))
+        .expect("the client shows what the server says");
     failure::expect(copied, &["55000", "0A000"], &["products"]);
 }
