@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::delete_file::EqualityColumn;
 use crate::error::{Error, ErrorKind, Result};
-use crate::spec::{NestedField, PrimitiveType, Schema, TableMetadata, Type};
+use crate::spec::{NestedField, PrimitiveType, TableMetadata, Type};
 
 /// The columns with these field ids.
 ///
@@ -30,7 +30,7 @@ fn equality_column(metadata: &TableMetadata, field_id: i32) -> Result<EqualityCo
         .chain(metadata.schemas.values().rev());
     let mut found: Option<Vec<Arc<NestedField>>> = None;
     for schema in newest_first {
-        let Some(path) = path_to(schema, field_id) else {
+        let Some(path) = schema.field_path(field_id) else {
             continue;
         };
         let wider = match (&found, path.last()) {
@@ -41,7 +41,7 @@ fn equality_column(metadata: &TableMetadata, field_id: i32) -> Result<EqualityCo
             (Some(_), None) => false,
         };
         if wider {
-            found = Some(path);
+            found = Some(path.into_iter().map(Arc::clone).collect());
         }
     }
     let path = found.ok_or_else(|| {
@@ -77,36 +77,6 @@ fn equality_column(metadata: &TableMetadata, field_id: i32) -> Result<EqualityCo
             column.name()
         ))),
     }
-}
-
-/// The fields from the top level down to the one with this id.
-fn path_to(schema: &Schema, field_id: i32) -> Option<Vec<Arc<NestedField>>> {
-    schema.field_by_id(field_id)?;
-    // Fields still to look at, each with how many lie above it.
-    let mut waiting: Vec<(usize, &Arc<NestedField>)> = schema
-        .fields()
-        .fields()
-        .iter()
-        .map(|field| (0, field))
-        .collect();
-    let mut path: Vec<Arc<NestedField>> = Vec::new();
-    while let Some((depth, field)) = waiting.pop() {
-        path.truncate(depth);
-        path.push(Arc::clone(field));
-        if field.id == field_id {
-            return Some(path);
-        }
-        let inner = depth + 1;
-        match &field.field_type {
-            Type::Primitive(_) | Type::Variant => {}
-            Type::Struct(fields) => {
-                waiting.extend(fields.fields().iter().map(|field| (inner, field)));
-            }
-            Type::List(list) => waiting.push((inner, &list.element)),
-            Type::Map(map) => waiting.extend([(inner, &map.key), (inner, &map.value)]),
-        }
-    }
-    None
 }
 
 /// Whether values of `narrow` can be promoted to `wide`, and not the other way.
